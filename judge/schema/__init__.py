@@ -1,0 +1,42 @@
+"""The types that pass between the stages: what is judged, what is asked, what is answered.
+
+Stored and public types are frozen pydantic models; what only travels between stages is a frozen dataclass.
+One number names a step everywhere, its 0-based `index`; ids are strings and stay strings.
+"""
+
+from judge.schema.exchange import Call, Content, Frame, Purpose, Reply, Request, Usage
+from judge.schema.trajectory import Outcome, Step, ToolCall, Trajectory, as_text, clean_text
+from judge.schema.verdict import (
+    Criterion,
+    Evidence,
+    ItemKind,
+    Reward,
+    Rubric,
+    RubricItem,
+    StepVerdict,
+    TrajectoryVerdict,
+)
+
+__all__ = [
+    "Call",
+    "Content",
+    "Criterion",
+    "Evidence",
+    "Frame",
+    "ItemKind",
+    "Outcome",
+    "Purpose",
+    "Reply",
+    "Request",
+    "Reward",
+    "Rubric",
+    "RubricItem",
+    "Step",
+    "StepVerdict",
+    "ToolCall",
+    "Trajectory",
+    "TrajectoryVerdict",
+    "Usage",
+    "as_text",
+    "clean_text",
+]

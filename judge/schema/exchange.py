@@ -1,0 +1,156 @@
+"""What is asked and what came back: the types between prompt, client, embedded judge and log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from judge.schema.trajectory import Step
+from judge.schema.verdict import Rubric
+
+Purpose = Literal["route", "fine", "steps", "trajectory"]
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One step as the judge is shown it: the stored step without labels, rewards or other extras.
+
+    `action` is the step's whole deed, tool calls spelled out. `reasons` say why it was kept; `repeats`
+    counts the identical steps after it that were folded into it.
+    """
+
+    index: int
+    role: str = "assistant"
+    action: str = ""
+    action_type: str = ""
+    text: str = ""
+    observation: str = ""
+    state: str = ""
+    error: bool | str = False
+    screenshot: Any = field(default=None, repr=False)
+    reasons: tuple[str, ...] = ()
+    repeats: int = 0
+
+    @classmethod
+    def of(cls, step: Step, reasons: tuple[str, ...] = (), repeats: int = 0) -> Frame:
+        return cls(
+            step.index,
+            step.role,
+            step.deed,
+            step.action_type,
+            step.text,
+            step.observation,
+            step.state,
+            step.error,
+            step.screenshot,
+            reasons,
+            repeats,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What was rendered into the messages of a request, and nothing else: never an outcome or a label.
+
+    Attributes:
+        instruction: the task.
+        context: policy, tools, first observation, by name.
+        rubric: what to grade by; for a fine-rubric request the coarse rubric it must not repeat.
+        frames: the steps shown in full, in time order.
+        total_steps: how many steps the run has; those not among `frames` were left out.
+        lines: the steps shown as one line each (step judging), in time order, as (index, line).
+        verify: indices of the steps whose verdict is asked for.
+        mode: how steps are judged.
+    """
+
+    instruction: str
+    context: dict[str, str] = field(default_factory=dict)
+    rubric: Rubric | None = None
+    frames: tuple[Frame, ...] = ()
+    total_steps: int = 0
+    lines: tuple[tuple[int, str], ...] = ()
+    verify: tuple[int, ...] = ()
+    mode: Literal["none", "whole", "prefix"] = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a judge.
+
+    `verdict_id` is the random token of this call. It stands at the very end of the last message, so that
+    `messages` without it (the cache key) are equal for equal questions. `repeat` numbers independent
+    judgements of the same trajectory. `budget` multiplies the configured max_tokens: 2 after a reply that
+    was cut by it.
+    """
+
+    purpose: Purpose
+    messages: tuple[Message, ...]
+    schema: dict[str, Any]
+    content: Content
+    verdict_id: str | None = None
+    repeat: int = 0
+    budget: int = 1
+
+    def with_verdict_id(self, verdict_id: str) -> Request:
+        """The same question under a new token, appended to (or replaced in) the last message."""
+        return replace(self, verdict_id=verdict_id)
+
+    def wire_messages(self) -> list[Message]:
+        """The messages as they go out: the token joined to the end of the last one."""
+        if self.verdict_id is None:
+            return list(self.messages)
+        last = self.messages[-1]
+        tail = f"\nverdict_id: {self.verdict_id}"
+        content = last["content"]
+        joined = content + tail if isinstance(content, str) else [*content, {"type": "text", "text": tail}]
+        return [*self.messages[:-1], {**last, "content": joined}]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the endpoint counted them; a figure it did not give is None, never 0."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer whose envelope is settled: text to be read, and how it was come by.
+
+    `attempts` counts the HTTP requests behind it (0 for an embedded or cached reply), `latency_ms` their
+    wall time. `verdict_id` is the token of the call that produced the text, which for a cached reply is
+    not the one just asked with.
+    """
+
+    text: str
+    model: str
+    finish_reason: str | None = "stop"
+    usage: Usage | None = None
+    attempts: int = 0
+    latency_ms: float = 0.0
+    cached: bool = False
+    response_format: str = "plain"
+    verdict_id: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One judge call as the log keeps it, successful or not; see DESIGN for the meaning of each field."""
+
+    purpose: Purpose
+    model: str
+    attempts: int = 0
+    cached: bool = False
+    latency_ms: float = 0.0
+    usage: Usage | None = None
+    cost: float | None = None
+    finish_reason: str | None = None
+    response_format: str | None = None
+    verdict_id: str | None = None
+    raw: str | None = None
+    error: dict[str, str] | None = None
