@@ -1,0 +1,173 @@
+"""Which steps of a run the judge is shown in full: key frames, in time order, within two budgets.
+
+Kept first are the last step and the first, then what closes a task (submit, send, save, the category's own
+signals), errors, text entry and changes of state; the late before the early where the budget binds.
+Neighbours that do and see the same are folded into one frame. Rendering is judge.prompt's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
+
+from judge.schema import Frame, Step
+
+_CLOSING = re.compile(
+    r"submit|send|save|confirm|publish|post\b|reply|pay|order|book|checkout|place|finish|done|answer|upload|"
+    r"commit|report_infeasible|提交|发送|保存|确认|发布|付款|支付|下单|完成|回复",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(
+    r"fill|type|input|write|enter|select_option|press|edit|insert|str_replace|输入|填写", re.IGNORECASE
+)
+_SIGNALS = {
+    "info_query": r"search|find|goto|scroll|answer|send_msg|query|搜索|查询",
+    "create_modify": r"create|new|add|edit|update|modify|rename|change|set_|新建|创建|修改|编辑|添加",
+    "delete_cleanup": r"delete|remove|clear|trash|archive|cancel|unsubscribe|rm\b|删除|清空|移除|取消",
+    "communication": r"send|reply|comment|message|mail|post|发送|回复|评论|邮件",
+    "transfer": r"copy|move|transfer|upload|download|export|import|share|pay|转账|复制|移动|上传|下载",
+    "state_navigation": r"goto|open|toggle|enable|disable|switch|select|tab|go_back|打开|切换|开启|关闭",
+    "code_change": r"edit|str_replace|create|insert|write|test|pytest|submit|git|patch|make\b",
+    "tool_dialogue": r"book|cancel|update|modify|exchange|return|transfer|send|refund|pay|create|delete",
+}
+_CATEGORY = {category: re.compile(pattern, re.IGNORECASE) for category, pattern in _SIGNALS.items()}
+
+
+def select_key_frames(
+    steps: Sequence[Step],
+    category: str = "general",
+    max_frames: int | None = 10,
+    max_chars: int | None = None,
+) -> list[Frame]:
+    """At most `max_frames` frames of a run, in time order, whose text fits `max_chars` characters.
+
+    `max_frames` None keeps every step (neighbours are still folded); 1 keeps the last step, 2 the last and
+    the first. Each frame names the reasons it was kept and how many identical followers it stands for. Text
+    over the budget is cut in the middle, and a marker says how much was left out. Raises ValueError for a
+    budget below 1.
+    """
+    if (max_frames is not None and max_frames < 1) or (max_chars is not None and max_chars < 1):
+        raise ValueError(f"max_frames ({max_frames}) and max_chars ({max_chars}) must be at least 1")
+    folded = _fold(steps)
+    reasons = _reasons([step for step, _ in folded], _CATEGORY.get(category))
+    chosen: Iterable[int] = range(len(folded))
+    if max_frames is not None and len(folded) > max_frames:
+        chosen = sorted(sorted(chosen, key=lambda i: (_rank(reasons[i]), -i))[:max_frames])
+    frames = [Frame.of(folded[i][0], tuple(reasons[i]), folded[i][1]) for i in chosen]
+    return frames if max_chars is None else fit(frames, max_chars)
+
+
+def fit(frames: Sequence[Frame], max_chars: int) -> list[Frame]:
+    """The frames with long texts cut in the middle until all together hold about `max_chars` characters.
+
+    The longest texts give way first; what the agent did and said in the last frame, its final answer,
+    gives way only when nothing else is left to cut.
+    """
+    if sum(_length(frame) for frame in frames) <= max_chars:
+        return list(frames)
+    fields = ("text", "action", "observation", "state")
+    lengths = {(i, name): len(getattr(frame, name)) for i, frame in enumerate(frames) for name in fields}
+    answer = {(len(frames) - 1, "text"), (len(frames) - 1, "action")}
+    reserved = _cap([lengths[key] for key in answer], max_chars // 2)
+    spent = sum(min(lengths[key], reserved) for key in answer)
+    shared = _cap([length for key, length in lengths.items() if key not in answer], max_chars - spent)
+    return [
+        _cut(frame, {name: reserved if (i, name) in answer else shared for name in fields})
+        for i, frame in enumerate(frames)
+    ]
+
+
+def shorten(text: str, limit: int) -> str:
+    """`text` with its middle replaced by a marker that says how much is missing, if longer than `limit`."""
+    if len(text) <= limit:
+        return text
+    head = max(0, limit * 2 // 3)
+    tail = max(0, limit - head)
+    return f"{text[:head]}[... {len(text) - head - tail} characters left out ...]{text[len(text) - tail :]}"
+
+
+def _cut(frame: Frame, limits: Mapping[str, int]) -> Frame:
+    texts: dict[str, Any] = {name: shorten(getattr(frame, name), limit) for name, limit in limits.items()}
+    if isinstance(frame.error, str):
+        texts["error"] = shorten(frame.error, limits["observation"])
+    return replace(frame, **texts)
+
+
+def _length(frame: Frame) -> int:
+    error = len(frame.error) if isinstance(frame.error, str) else 0
+    return len(frame.text) + len(frame.action) + len(frame.observation) + len(frame.state) + error
+
+
+def _fold(steps: Sequence[Step]) -> list[tuple[Step, int]]:
+    folded: list[tuple[Step, int]] = []
+    for step in steps:
+        if folded and _same(folded[-1][0], step):
+            folded[-1] = (folded[-1][0], folded[-1][1] + 1)
+        else:
+            folded.append((step, 0))
+    return folded
+
+
+def _same(one: Step, other: Step) -> bool:
+    """Thoughts may differ in wording; what was done and what was seen must not."""
+    return (
+        one.action == other.action
+        and one.observation == other.observation
+        and one.error == other.error
+        and one.state == other.state
+        and one.screenshot == other.screenshot
+        and one.tool_calls == other.tool_calls
+        and (bool(one.action) or bool(one.tool_calls) or one.text == other.text)
+    )
+
+
+def _reasons(steps: Sequence[Step], category: re.Pattern[str] | None) -> list[list[str]]:
+    last_act = max((i for i, step in enumerate(steps) if not step.is_blank), default=-1)
+    found: list[list[str]] = []
+    state = ""
+    for i, step in enumerate(steps):
+        deed = f"{step.action_type} {step.deed[:160]}" if step.action_type != "message" else ""
+        why = [name for name, holds in (("last", i == len(steps) - 1), ("first", i == 0)) if holds]
+        if i == last_act and "last" not in why:
+            why.append("last_action")
+        if category is not None and category.search(deed):
+            why.append("category")
+        if _CLOSING.search(deed):
+            why.append("closing")
+        if step.error:
+            why.append("error")
+        if _ENTRY.search(deed):
+            why.append("entry")
+        if step.state and step.state != state:
+            why.append("state")
+        state = step.state or state
+        found.append(why)
+    return found
+
+
+_RANKS = {
+    "last": 0,
+    "last_action": 1,
+    "first": 2,
+    "closing": 3,
+    "category": 4,
+    "error": 5,
+    "entry": 6,
+    "state": 7,
+}
+
+
+def _rank(reasons: Sequence[str]) -> int:
+    return min((_RANKS[reason] for reason in reasons), default=len(_RANKS))
+
+
+def _cap(lengths: Sequence[int], budget: int) -> int:
+    """The greatest length at which texts may be cut so that together they keep within the budget."""
+    ordered = sorted(lengths)
+    for position, (length, before) in enumerate(zip(ordered, accumulate([0, *ordered]), strict=False)):
+        if before + length * (len(ordered) - position) > budget:
+            return max(0, (budget - before) // (len(ordered) - position))
+    return ordered[-1] if ordered else 0
