@@ -1,0 +1,110 @@
+"""What to ask, in which words: content → messages and a reply schema.
+
+Text that never changes comes first (endpoints cache prefixes), the verdict_id last. All data stands in the
+user message between tags derived from the data itself, which it therefore cannot close.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from judge.prompt.record import render_run, step_lines
+from judge.prompt.schemas import FINE_SCHEMA, verdict_schema
+from judge.prompt.templates import PromptSet
+from judge.schema import Content, Purpose, Request, Rubric, RubricItem
+
+__all__ = ["PromptSet", "fine_request", "repair_request", "step_lines", "trajectory_request"]
+
+_STEP_KEY = (
+    '- "steps": list of {"step": number, "reason": string, "label": -1 | 0 | 1}. One entry for each step.\n'
+)
+
+
+def trajectory_request(prompts: PromptSet, content: Content, repeat: int = 0) -> Request:
+    """The question for a verdict on a whole run; in mode whole with labels for the steps to verify.
+
+    Raises ValueError where the content has no rubric.
+    """
+    rubric, whole = content.rubric, content.mode == "whole"
+    if rubric is None:
+        raise ValueError("a verdict on a run needs a rubric to judge by")
+    context = "\n\n".join(f"{_title(name)}:\n{text}" for name, text in content.context.items())
+    values = {
+        "steps": prompts.fill("steps_whole", {"verify": _spans(content.verify)}) if whole else "",
+        "step_key": _STEP_KEY if whole else "",
+        "category": rubric.category,
+        "rubric": _items(rubric.coarse),
+        "output": rubric.output,
+        "context": _block("context", context),
+        "instruction": _block("task", content.instruction),
+        "hints": _hints(rubric.fine),
+        "extent": _extent(content),
+        "run": _block("run", render_run(content)),
+    }
+    ids = [tuple(item.id for item in items) for items in (rubric.coarse, rubric.fine)]
+    purpose: Purpose = "steps" if whole else "trajectory"
+    return Request(
+        purpose, prompts.messages("judge", values), verdict_schema(*ids, whole), content, repeat=repeat
+    )
+
+
+def fine_request(prompts: PromptSet, instruction: str, rubric: Rubric) -> Request:
+    """The question for fine rubrics: it depends on the instruction and the coarse rubric, not on a run."""
+    values = {
+        "category": rubric.category,
+        "rubric": _items(rubric.coarse),
+        "instruction": _block("task", instruction),
+    }
+    return Request("fine", prompts.messages("fine", values), FINE_SCHEMA, Content(instruction, rubric=rubric))
+
+
+def repair_request(prompts: PromptSet, request: Request, problem: str, *, budget: int = 1) -> Request:
+    """The same question with what was wrong with its first answer at the end.
+
+    `budget` multiplies max_tokens. The faulty reply itself is not repeated: it may quote the run.
+    """
+    *before, last = request.messages
+    tail = prompts.fill("repair", {"problem": problem}).rstrip("\n")
+    text = last["content"]
+    content = text + tail if isinstance(text, str) else [*text, {"type": "text", "text": tail}]
+    return replace(request, messages=(*before, {**last, "content": content}), budget=budget, verdict_id=None)
+
+
+def _block(name: str, text: str) -> str:
+    """`text` between tags whose code is a hash of the text, so that no text can hold its own closing tag."""
+    code = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return f"<{name}-{code}>\n{text or '(none)'}\n</{name}-{code}>"
+
+
+def _items(items: Sequence[RubricItem]) -> str:
+    return "\n".join(f"- [{item.id}] {item.kind}: {item.text}" for item in items)
+
+
+def _hints(items: Sequence[RubricItem]) -> str:
+    return (
+        "\n".join(f'- [{item.id}] {item.text} (the task says: "{item.quote}")' for item in items) or "(none)"
+    )
+
+
+def _extent(content: Content) -> str:
+    shown = sum(1 + frame.repeats for frame in content.frames)
+    if shown >= content.total_steps:
+        return f"all of its {content.total_steps} steps"
+    return f"{shown} of its {content.total_steps} steps; the others are left out"
+
+
+def _spans(indices: Sequence[int]) -> str:
+    """[0, 1, 2, 5] as "0 to 2, 5"."""
+    runs: list[list[int]] = []
+    for index in indices:
+        if runs and index == runs[-1][1] + 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs) or "(none)"
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").capitalize()
