@@ -1,0 +1,174 @@
+"""One call to one endpoint, from Request to Reply: the slot, the retries, the steps down, the flags.
+
+The deadline of a call runs while the endpoint has it or a retry is waited for, not while the call queues
+for a slot or a rate limit of our own: a long queue is no fault of the endpoint's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from judge.client import dialect as dialects
+from judge.client.dialect import Dialect
+from judge.client.envelope import Answer, read
+from judge.client.faults import Fault
+from judge.client.limits import Breaker, Limits
+from judge.client.retry import retrying
+from judge.client.tokens import estimate_tokens
+from judge.client.wire import Wire, shown_url
+from judge.config import Endpoint
+from judge.errors import JudgeError
+from judge.schema import Reply, Request, Usage
+
+_log = logging.getLogger("judge.client")
+
+# Below this many estimated tokens the estimate is too rough to accuse a server of cutting the prompt.
+_ESTIMATE_FLOOR = 1_000
+_CUT_SHARE = 0.5
+
+
+@dataclass
+class Learned:
+    """What the client found out about its endpoints; survives loops."""
+
+    dialects: defaultdict[tuple[str, str | None], Dialect] = field(
+        default_factory=lambda: defaultdict(Dialect)
+    )
+    breakers: defaultdict[tuple[str, str | None], Breaker] = field(
+        default_factory=lambda: defaultdict(Breaker)
+    )
+    warned: set[tuple[str, str | None]] = field(default_factory=set)
+
+
+class Deadline:
+    """`asyncio.timeout` with a clock that can be stopped."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+        self._loop = asyncio.get_running_loop()
+        self._until = self._loop.time() + seconds
+        self.scope = asyncio.timeout(seconds)
+
+    def left(self) -> float:
+        """Seconds until the deadline, while its clock runs."""
+        return self._until - self._loop.time()
+
+    def stop(self) -> None:
+        self._left = self.left()
+        self.scope.reschedule(None)
+
+    def go_on(self) -> None:
+        self._until = self._loop.time() + self._left
+        self.scope.reschedule(self._until)
+
+
+@dataclass
+class _Call:
+    """One call while it lasts: what has been spent on it, and the dialect it speaks by now."""
+
+    request: Request
+    estimate: int
+    dialect: Dialect
+    deadline: Deadline
+    attempts: int = 0
+    latency_ms: float = 0.0
+
+
+class Channel:
+    """One endpoint and model, ready to be asked."""
+
+    def __init__(self, endpoint: Endpoint, wire: Wire, limits: Limits, learned: Learned) -> None:
+        self._endpoint = endpoint
+        self._wire = wire
+        self._limits = limits
+        self._learned = learned
+        self._where = shown_url(endpoint)
+        self._name = (endpoint.identity, endpoint.model)
+        self._breaker = learned.breakers[endpoint.identity, endpoint.api_key_env]
+
+    async def ask(self, request: Request) -> Reply:
+        deadline = Deadline(self._endpoint.deadline_s)
+        dialect = self._learned.dialects[self._name]
+        call = _Call(request, estimate_tokens(request.messages), dialect, deadline)
+        try:
+            async with deadline.scope:
+                return await retrying(self._endpoint, deadline.left)(self._attempt, call)
+        except TimeoutError:
+            raise self._overdue(call) from None
+        except Fault as fault:
+            self._breaker.note(fault)
+            raise fault.as_error(call.attempts, call.latency_ms) from None
+
+    async def _attempt(self, call: _Call) -> Reply:
+        """One try of the retry policy: one request, and one more for each parameter refused."""
+        while True:
+            sent = dialects.body(self._endpoint, call.request, call.dialect)
+            try:
+                answer = await self._exchange(call, sent)
+            except Fault as fault:
+                refused = dialects.refused(fault, sent, self._endpoint)
+                lower = call.dialect.below(refused) if refused else None
+                if lower is None:
+                    raise
+                call.dialect = lower
+            else:
+                # Only now: a step down that did not help must not be remembered against the endpoint.
+                self._learned.dialects[self._name] = self._learned.dialects[self._name].meet(call.dialect)
+                return self._reply(call, sent, answer)
+
+    async def _exchange(self, call: _Call, sent: dict[str, Any]) -> Answer:
+        call.deadline.stop()
+        async with self._limits.slot(call.estimate):
+            call.deadline.go_on()
+            self._breaker.check()
+            call.attempts += 1
+            started = time.perf_counter()
+            try:
+                received = await self._wire.post(sent)
+            finally:
+                call.latency_ms += (time.perf_counter() - started) * 1000
+        return read(received, self._where)
+
+    def _reply(self, call: _Call, sent: dict[str, Any], answer: Answer) -> Reply:
+        if answer.usage and answer.usage.total_tokens is not None:
+            self._limits.correct(call.estimate, answer.usage.total_tokens)
+        return Reply(
+            text=answer.text,
+            model=answer.model or str(self._endpoint.model),
+            finish_reason=answer.finish_reason,
+            usage=answer.usage,
+            attempts=call.attempts,
+            latency_ms=call.latency_ms,
+            response_format=dialects.format_name(sent),
+            verdict_id=call.request.verdict_id,
+            flags=(*answer.flags, *self._flags(call, sent, answer.usage)),
+        )
+
+    def _flags(self, call: _Call, sent: dict[str, Any], usage: Usage | None) -> list[str]:
+        flags = []
+        counted = usage.prompt_tokens if usage else None
+        if counted is not None and call.estimate > _ESTIMATE_FLOOR and counted < call.estimate * _CUT_SHARE:
+            flags.append("prompt_truncation_suspected")
+            self._warn_of_cut_prompt(call.estimate, counted)
+        if dialects.has_images(call.request.messages) and not dialects.has_images(sent["messages"]):
+            flags.append("images_not_sent")
+        return flags
+
+    def _warn_of_cut_prompt(self, estimate: int, counted: int) -> None:
+        if self._name in self._learned.warned:
+            return
+        self._learned.warned.add(self._name)
+        _log.warning(
+            "%s counted %d prompt tokens where about %d were sent: it may be dropping the start of the "
+            "prompt, the rubric with it. Serve %s with a longer context.",
+            *(self._where, counted, estimate, self._endpoint.model),
+        )
+
+    def _overdue(self, call: _Call) -> JudgeError:
+        message = f"{self._where}: no reply within judge.deadline_s = {self._endpoint.deadline_s:g} s"
+        return JudgeError("timeout", message, attempts=call.attempts, latency_ms=call.latency_ms)

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from judge.client import OpenAIClient
+from judge.schema import Reply
+from judge.testing import LoopbackServer, completion
+from tests.client.asking import ask, error, outcome, reply, request, settings
+
+
+async def _until(server: LoopbackServer, number: int) -> None:
+    while len(server.requests) < number:
+        await asyncio.sleep(0.005)
+
+
+def test_a_reply_says_how_it_was_come_by() -> None:
+    with LoopbackServer() as server:
+        got = reply(ask(server.base_url, request(verdict_id="t0k3n")))
+    assert (got.attempts, got.response_format, got.verdict_id, got.cached) == (
+        1,
+        "json_schema",
+        "t0k3n",
+        False,
+    )
+    assert got.latency_ms > 0
+    assert server.requests[0]["json"]["messages"][1]["content"].endswith("\nverdict_id: t0k3n")
+
+
+@pytest.mark.parametrize(
+    ("response", "kind"),
+    [
+        (
+            {"status": 429, "body_json": {"error": {"code": "insufficient_quota", "message": "no credit"}}},
+            "quota_exhausted",
+        ),
+        ({"status": 401, "body_json": {"error": {"message": "wrong key"}}}, "auth_error"),
+    ],
+)
+def test_an_open_breaker_spares_the_endpoint(response: dict[str, Any], kind: str) -> None:
+    with LoopbackServer([response]) as server:
+        first, second = ask(server.base_url, request("a"), request("b", purpose="fine"))
+    assert (first.attempts, second.attempts, len(server.requests)) == (1, 0, 1)
+    assert (first.kind, second.kind) == (kind, kind)
+    assert "no request made" in second.message
+
+
+def test_a_403_concerns_one_call() -> None:
+    with LoopbackServer([{"status": 403, "body_json": {}}, {}]) as server:
+        first, second = ask(server.base_url, request(), request())
+    assert first.kind == "auth_error"
+    assert isinstance(second, Reply)
+
+
+def test_the_deadline_ends_a_call_and_all_its_retries() -> None:
+    with LoopbackServer([{"status": 503, "body_json": {}}, {"accept_then_stall_s": 3600}]) as server:
+        got = error(ask(server.base_url, deadline_s=0.3, timeout_s=30, max_attempts=9))
+    assert (got.kind, got.attempts, len(server.requests)) == ("timeout", 2, 2)
+    assert "deadline_s" in got.message
+
+
+def test_queueing_for_a_slot_does_not_count_against_the_deadline() -> None:
+    async def run(server: LoopbackServer) -> list[Any]:
+        client = OpenAIClient(settings(server.base_url, concurrency=1, deadline_s=0.5))
+        got = await asyncio.gather(*(outcome(client, request(str(i))) for i in range(6)))
+        await client.aclose()
+        return got
+
+    with LoopbackServer(delay_s=0.15) as server:
+        assert all(isinstance(got, Reply) for got in asyncio.run(run(server)))
+
+
+def test_no_more_requests_at_once_than_allowed() -> None:
+    async def run(server: LoopbackServer) -> int:
+        client = OpenAIClient(settings(server.base_url, concurrency=3))
+        calls = [asyncio.ensure_future(outcome(client, request(str(i)))) for i in range(9)]
+        await _until(server, 3)
+        await asyncio.sleep(0.05)
+        reached = len(server.requests)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        await client.aclose()
+        return reached
+
+    with LoopbackServer([{"accept_then_stall_s": 3600}]) as server:
+        assert asyncio.run(run(server)) == 3
+
+
+def test_a_cancelled_call_leaves_neither_request_nor_slot_behind() -> None:
+    async def run(server: LoopbackServer) -> Reply:
+        client = OpenAIClient(settings(server.base_url, concurrency=1))
+        stalled = asyncio.ensure_future(client.call(request("stalled")))
+        await _until(server, 1)
+        stalled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await stalled
+        while server.connections:
+            await asyncio.sleep(0.005)
+        got = await client.call(request("next"))
+        await client.aclose()
+        return got
+
+    with LoopbackServer([{"accept_then_stall_s": 3600}, {}]) as server:
+        assert asyncio.run(run(server)).attempts == 1
+
+
+def test_a_rate_limit_holds_requests_back() -> None:
+    async def run(server: LoopbackServer) -> int:
+        client = OpenAIClient(settings(server.base_url, requests_per_minute=1))
+        await client.call(request("first"))
+        held = asyncio.ensure_future(client.call(request("held")))
+        await asyncio.sleep(0.1)
+        held.cancel()
+        await asyncio.gather(held, return_exceptions=True)
+        await client.aclose()
+        return len(server.requests)
+
+    with LoopbackServer() as server:
+        assert asyncio.run(run(server)) == 1
+
+
+@pytest.mark.parametrize(
+    ("counted", "flags"), [(2_050, ("prompt_truncation_suspected",)), (5_000, ()), (None, ())]
+)
+def test_a_prompt_that_was_cut_is_flagged_and_said_once(
+    counted: int | None, flags: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    body = completion("{}", usage={"prompt_tokens": counted})
+    asked = request("word " * 6_000)
+    with LoopbackServer([{"body_json": body}]) as server, caplog.at_level(logging.WARNING, "judge.client"):
+        first, second = ask(server.base_url, asked, asked)
+    assert first.flags == second.flags == flags
+    assert len(caplog.records) == len(flags)
+
+
+def test_a_short_prompt_accuses_nobody() -> None:
+    body = completion("{}", usage={"prompt_tokens": 1})
+    with LoopbackServer([{"body_json": body}]) as server:
+        assert reply(ask(server.base_url, request("word " * 700))).flags == ()
