@@ -1,0 +1,262 @@
+"""`Judge`: a configuration that scores trajectories, from any kind of caller.
+
+All judging runs on one background loop per process (judge.loops). Nothing that belongs to a loop or a
+process travels when a Judge is pickled or forked: clients, caches and logs are built again on first use.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import os
+import queue
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from judge import loops
+from judge.cache import ReplyCache
+from judge.config import Config
+from judge.embedded import EmbeddedJudge
+from judge.errors import JudgeError
+from judge.log import Judgement, RewardLog
+from judge.pipeline import Client, Pipeline, Version
+from judge.readers import trajectory_from
+from judge.schema import Reward, Trajectory
+
+_AHEAD = 4
+"""How many trajectories per concurrent call a stream reads ahead of its consumer."""
+
+_BROKEN = -1
+"""The position of an exception that ends a stream at once, whatever is still missing before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One judgement to make: a run, the rubric version (None: the configured one), which repeat."""
+
+    run: Trajectory
+    rubric_version: str | None = None
+    repeat: int = 0
+
+
+Judgeable = Trajectory | Mapping[str, Any] | Job
+
+
+class Judge:
+    """Scores trajectories as `config` says; `client` replaces the configured endpoint (tests, own judges).
+
+    A failed judgement is a Reward with value None and an error_kind, never an exception. What raises, at
+    once, are settings and rubric files that cannot be used (ConfigError, RubricError) and samples that are
+    no trajectory (InputError). `observe` sees every Judgement as it is logged.
+    """
+
+    def __init__(
+        self,
+        config: Config | None = None,
+        client: Client | None = None,
+        *,
+        observe: Callable[[Judgement], None] | None = None,
+    ) -> None:
+        self.config = config if config is not None else Config.load()
+        self._client = client
+        self._observe = observe
+        self._workshop: _Workshop | None = None
+        _check(self.config, client)
+        self.version()
+        _open_judges.add(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_workshop": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        _open_judges.add(self)
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def version(self, name: str | None = None) -> Version:
+        """A rubric version as this Judge uses it: library, prompts, fingerprint. None: the configured one."""
+        return Version.load(self.config, name or self.config.rubrics.version)
+
+    def score(self, run: Judgeable) -> Reward:
+        """Judge one run and wait for its reward."""
+        return loops.run(self._score(_job(run)))
+
+    async def ascore(self, run: Judgeable) -> Reward:
+        """Judge one run without blocking the caller's event loop."""
+        return await asyncio.wrap_future(loops.submit(self._score(_job(run))))
+
+    def score_many(self, runs: Iterable[Judgeable]) -> list[Reward]:
+        """Judge many runs concurrently; the rewards come in the order of the runs."""
+        return loops.run(self._score_all([_job(run) for run in runs]))
+
+    async def ascore_many(self, runs: Iterable[Judgeable]) -> list[Reward]:
+        """As score_many, without blocking the caller's event loop."""
+        return await asyncio.wrap_future(loops.submit(self._score_all([_job(run) for run in runs])))
+
+    def score_iter(self, runs: Iterable[Judgeable]) -> Iterator[Reward]:
+        """Judge a stream: rewards in the order of the runs, while at most a few hundred runs are held.
+
+        `runs` is read on the judging thread, and only as fast as the rewards are taken. Closing the
+        iterator, or leaving the loop over it, cancels what is still being judged.
+        """
+        ready: queue.SimpleQueue[tuple[int, Reward | BaseException]] = queue.SimpleQueue()
+        slots = asyncio.Semaphore(_AHEAD * self.config.judge.concurrency)
+        stream = loops.submit(self._stream(map(_job, runs), ready, slots))
+        loop, held, expected = loops.background_loop(), dict[int, Reward | BaseException](), 0
+        try:
+            while True:
+                while expected not in held:
+                    position, result = ready.get()
+                    held[expected if position == _BROKEN else position] = result
+                result = held.pop(expected)
+                if isinstance(result, StopIteration):
+                    return
+                if isinstance(result, BaseException):
+                    raise result
+                expected += 1
+                yield result
+                loop.call_soon_threadsafe(slots.release)
+        finally:
+            if not stream.done():
+                stream.cancel()
+                with contextlib.suppress(Exception):
+                    loops.run(_settled())
+
+    def close(self) -> None:
+        """Close connections, cache and log; a later call opens them again."""
+        workshop, self._workshop = self._workshop, None
+        if workshop is not None and workshop.pid == os.getpid():
+            loops.run(workshop.aclose())
+
+    async def aclose(self) -> None:
+        """As close, without blocking the caller's event loop."""
+        workshop, self._workshop = self._workshop, None
+        if workshop is not None and workshop.pid == os.getpid():
+            await asyncio.wrap_future(loops.submit(workshop.aclose()))
+
+    async def _score(self, job: Job) -> Reward:
+        workshop = self._opened()
+        version = job.rubric_version or self.config.rubrics.version
+        judgement = await workshop.pipeline.judge(job.run, version, job.repeat)
+        if workshop.log is not None:
+            workshop.log.append(judgement)
+        if self._observe is not None:
+            self._observe(judgement)
+        return judgement.reward
+
+    async def _score_all(self, jobs: list[Job]) -> list[Reward]:
+        rewards: list[Reward | None] = [None] * len(jobs)
+        todo = iter(enumerate(jobs))
+
+        async def work() -> None:
+            for position, job in todo:
+                rewards[position] = await self._score(job)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(len(jobs), self.config.judge.concurrency)):
+                group.create_task(work())
+        return [reward for reward in rewards if reward is not None]
+
+    async def _stream(
+        self,
+        jobs: Iterator[Job],
+        ready: queue.SimpleQueue[tuple[int, Reward | BaseException]],
+        slots: asyncio.Semaphore,
+    ) -> None:
+        taken = 0
+        broken: BaseException | None = None
+
+        async def work() -> None:
+            nonlocal taken, broken
+            while broken is None:
+                await slots.acquire()
+                position = taken
+                try:
+                    job = next(jobs)
+                except BaseException as error:
+                    broken = broken or error
+                    slots.release()
+                    return
+                taken += 1
+                ready.put((position, await self._score(job)))
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.config.judge.concurrency):
+                    group.create_task(work())
+        except BaseException as error:
+            ready.put((_BROKEN, error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error))
+            raise
+        ready.put((taken, broken or StopIteration()))
+
+    def _opened(self) -> _Workshop:
+        if self._workshop is None or self._workshop.pid != os.getpid():
+            self._workshop = _Workshop(self.config, self._client)
+        return self._workshop
+
+
+class _Workshop:
+    """What a Judge needs in one process: the pipeline, and the handles it holds open."""
+
+    def __init__(self, config: Config, client: Client | None) -> None:
+        self.pid = os.getpid()
+        self.client = client or _client(config)
+        embedded = config.judge.is_embedded and client is None
+        # The embedded judge costs less than a look into the cache.
+        self.cache = ReplyCache(None if embedded else config.cache.dir, config.cache.size_limit_gb)
+        self.log = RewardLog(config.log.path) if config.log.path else None
+        self.pipeline = Pipeline(config, self.client, self.cache)
+
+    async def aclose(self) -> None:
+        close = getattr(self.client, "aclose", None)
+        if close is not None:
+            await close()
+        self.cache.close()
+        if self.log is not None:
+            self.log.close()
+
+
+def _client(config: Config) -> Client:
+    if config.judge.is_embedded:
+        return EmbeddedJudge()
+    from judge.client import OpenAIClient
+
+    return OpenAIClient(config.judge)
+
+
+def _check(config: Config, client: Client | None) -> None:
+    """Settings that would fail every single call are refused before the first."""
+    if client is None and not config.judge.is_embedded:
+        _client(config)
+
+
+def _job(run: Judgeable) -> Job:
+    if isinstance(run, Job):
+        return run
+    return Job(run if isinstance(run, Trajectory) else trajectory_from(run))
+
+
+async def _settled() -> None:
+    """A turn or two of the loop, in which cancelled work unwinds."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+_open_judges: weakref.WeakSet[Judge] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    for judge in list(_open_judges):
+        with contextlib.suppress(JudgeError, RuntimeError, OSError):
+            judge.close()
+
+
+atexit.register(_close_all)

@@ -1,0 +1,202 @@
+"""The stages in order: route, rubric, key frames, prompt, call, verdict, collapse.
+
+The only package that calls a client. A judgement that fails here becomes a Reward without a value and a
+line in the log that says why; it never becomes a number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from judge import frames, injection, prompt, route, rubric, verdict
+from judge.cache import ReplyCache
+from judge.config import Config
+from judge.errors import InputError, JudgeError
+from judge.log import Judgement
+from judge.pipeline.asking import Asking, Client
+from judge.pipeline.rewarded import DID_NOTHING, failed, reward_of, verifier_reward
+from judge.pipeline.version import Version
+from judge.schema import (
+    Call,
+    Content,
+    Reply,
+    Reward,
+    Rubric,
+    RubricItem,
+    StepVerdict,
+    Trajectory,
+    TrajectoryVerdict,
+)
+
+__all__ = ["Client", "Pipeline", "Version"]
+
+Graded = tuple[TrajectoryVerdict, list[StepVerdict]]
+
+
+@dataclass
+class _Notes:
+    """What one judgement has found out so far, for its log line."""
+
+    category: str = "general"
+    rubric: Rubric | None = None
+    frame_count: int = 0
+    calls: list[Call] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+    fine_dropped: list[dict[str, str]] = field(default_factory=list)
+    routing: dict[str, Any] | None = None
+
+
+class Pipeline:
+    """Judges trajectories, any number of them concurrently, on one event loop."""
+
+    def __init__(self, config: Config, client: Client, cache: ReplyCache) -> None:
+        self._config = config
+        self._asking = Asking(config.judge, client, cache)
+        self._versions: dict[str, Version] = {}
+
+    def version(self, name: str) -> Version:
+        """The rubric version of that name, loaded on first use; raises ConfigError or RubricError."""
+        if name not in self._versions:
+            self._versions[name] = Version.load(self._config, name)
+        return self._versions[name]
+
+    async def judge(self, run: Trajectory, version_name: str, repeat: int = 0) -> Judgement:
+        """Judge one run. A failure of any kind named in ERROR_KINDS is in the Judgement, not raised."""
+        version, notes = self.version(version_name), _Notes()
+        deadline = self._config.judge.deadline_s
+        try:
+            async with asyncio.timeout(deadline):
+                reward = await self._reward(run, version, notes, repeat)
+        except TimeoutError:
+            reward = failed(JudgeError("timeout", f"not judged within deadline_s = {deadline:g} seconds"))
+        except JudgeError as error:
+            reward = failed(error)
+        return self._judgement(run, version, notes, reward, repeat)
+
+    async def _reward(self, run: Trajectory, version: Version, notes: _Notes, repeat: int) -> Reward:
+        if run.verifier_only:
+            return verifier_reward(run)
+        if run.is_empty:
+            return self._empty(run)
+        coarse = self._route(run, version, notes)
+        notes.rubric = version.library.rubric(coarse.category, await self._fine(run, version, coarse, notes))
+        content = self._content(run, version, notes)
+        request = prompt.trajectory_request(version.prompts, content, repeat)
+        judged, steps = await self._asking.ask(
+            request, lambda reply: _read_graded(reply, content), version.prompts, notes.calls
+        )
+        return reward_of(run, judged, steps, self._config.reward)
+
+    def _empty(self, run: Trajectory) -> Reward:
+        """An agent that did nothing failed; a run that never took place says nothing about the agent."""
+        if run.outcome.status != "ok" and not run.steps:
+            raise InputError(
+                f"outcome.status is {run.outcome.status!r} and there is no step: nothing to judge"
+            )
+        if self._config.on_empty == "error":
+            raise JudgeError("empty_trajectory", "the agent did nothing, and on_empty is error")
+        return reward_of(run, DID_NOTHING, [], self._config.reward)
+
+    def _route(self, run: Trajectory, version: Version, notes: _Notes) -> Rubric:
+        routed = route.route(run, version.library.cues)
+        notes.category = routed.category
+        notes.routing = {"reason": routed.reason, "cues": [list(hit) for hit in routed.hits]}
+        return version.library.rubric(routed.category)
+
+    async def _fine(
+        self, run: Trajectory, version: Version, coarse: Rubric, notes: _Notes
+    ) -> list[RubricItem]:
+        """At most two items grounded in the instruction's own words; the same for every run of a task."""
+        if version.fine == "off":
+            return []
+        request = prompt.fine_request(version.prompts, run.instruction, coarse)
+        try:
+            proposed = await self._asking.ask(request, _read_items, version.prompts, notes.calls)
+        except JudgeError:
+            if self._config.rubrics.on_fine_error == "fail":
+                raise
+            notes.flags.append("fine_failed")
+            return []
+        notes.fine_dropped = [
+            {"item": str(item), "why": why}
+            for item, why in rubric.sift(proposed, run.instruction, coarse.coarse)
+            if why
+        ]
+        return rubric.ground(proposed, run.instruction, coarse.coarse)
+
+    def _content(self, run: Trajectory, version: Version, notes: _Notes) -> Content:
+        limits, mode = self._config.frames, self._config.steps.mode
+        max_frames = None if version.library.settings.frames == "all" else limits.max_frames
+        shown = frames.select_key_frames(run.steps, notes.category, max_frames, limits.max_chars)
+        notes.frame_count = len(shown)
+        texts = [text for frame in shown for text in (frame.text, frame.action, frame.observation)]
+        if injection.suspicions([run.instruction, *texts]):
+            notes.flags.append("injection_suspected")
+        whole = mode == "whole"
+        return Content(
+            instruction=run.instruction,
+            context=run.context,
+            rubric=notes.rubric,
+            frames=tuple(shown),
+            total_steps=len(run.steps),
+            lines=prompt.step_lines(run.steps) if whole else (),
+            verify=tuple(step.index for step in run.steps) if whole else (),
+            mode=mode,
+        )
+
+    def _judgement(
+        self, run: Trajectory, version: Version, notes: _Notes, reward: Reward, repeat: int
+    ) -> Judgement:
+        costs = [call.cost for call in notes.calls if call.cost is not None]
+        reward = reward.model_copy(
+            update={
+                "flags": tuple(dict.fromkeys([*reward.flags, *notes.flags])),
+                "fingerprint": version.fingerprint,
+                "cost": sum(costs) if costs else None,
+                "trajectory_id": run.trajectory_id,
+                "rubric_version": version.library.version,
+            }
+        )
+        purpose = "trajectory" if self._config.steps.mode == "none" else "steps"
+        return Judgement(
+            trajectory=run,
+            rubric=notes.rubric,
+            category=notes.category,
+            rubric_version=version.library.version,
+            rubric_hash=version.library.hash,
+            prompt_set=version.prompts.name,
+            frame_count=notes.frame_count,
+            judge_model=self._asking.endpoint(purpose).model or "",
+            repeat=repeat,
+            scheme=self._config.reward.scheme,
+            reward=reward,
+            calls=tuple(notes.calls),
+            fine_dropped=tuple(notes.fine_dropped),
+            routing=notes.routing,
+        )
+
+
+def _read_graded(reply: Reply, content: Content) -> Graded:
+    finish = reply.finish_reason or "stop"
+    judged = verdict.parse_verdict(
+        reply.text, finish_reason=finish, rubric=content.rubric, verdict_id=reply.verdict_id
+    )
+    steps: list[StepVerdict] = []
+    if content.mode != "none":
+        steps = verdict.parse_steps(
+            reply.text, content.verify, mode=content.mode, finish_reason=finish, verdict_id=reply.verdict_id
+        )
+    if reply.flags:
+        judged = judged.model_copy(update={"flags": (*judged.flags, *reply.flags)})
+    return judged, steps
+
+
+def _read_items(reply: Reply) -> list[Any]:
+    found = verdict.parse_object(
+        reply.text, keys=("items",), finish_reason=reply.finish_reason or "stop", verdict_id=reply.verdict_id
+    )
+    if not isinstance(items := found.get("items"), list):
+        raise JudgeError("invalid_verdict", '"items" must be a list', raw=reply.text)
+    return items

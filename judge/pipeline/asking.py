@@ -1,0 +1,176 @@
+"""One question, answered: from the cache, from the same question in flight, or by the client, with re-asks.
+
+Every request it takes is kept as a Call, whatever became of it: a reply that could not be read was billed
+all the same.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
+
+from judge.cache import ReplyCache, request_key
+from judge.config import Endpoint, JudgeSection
+from judge.errors import JudgeError
+from judge.prompt import PromptSet, repair_request
+from judge.schema import Call, Reply, Request, Usage
+
+T = TypeVar("T")
+
+_SHARED = ("route", "fine")
+"""Purposes that belong to the instruction: all runs of a task ask the same, with or without a cache."""
+
+
+class Client(Protocol):
+    """Whatever answers requests: an endpoint, the embedded judge, a script in a test.
+
+    `call` returns a Reply with text to be read, or raises JudgeError once the failure is final.
+    """
+
+    async def call(self, request: Request) -> Reply: ...
+
+
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """What became of a question: a value, or the error that ended it; and every call it took."""
+
+    value: T | None = None
+    error: JudgeError | None = None
+    calls: tuple[Call, ...] = ()
+
+
+class Asking:
+    """Puts questions to a client; equal questions in flight share one call."""
+
+    def __init__(self, settings: JudgeSection, client: Client, cache: ReplyCache) -> None:
+        self._settings = settings
+        self._client = client
+        self._cache = cache
+        self._endpoints: dict[str, Endpoint] = {}
+
+    def endpoint(self, purpose: str) -> Endpoint:
+        """The endpoint that answers a purpose."""
+        if purpose not in self._endpoints:
+            self._endpoints[purpose] = self._settings.endpoint(purpose)
+        return self._endpoints[purpose]
+
+    async def ask(
+        self, request: Request, read: Callable[[Reply], T], prompts: PromptSet, calls: list[Call]
+    ) -> T:
+        """The reply to `request` as `read` understands it; what it took is appended to `calls`.
+
+        Raises the JudgeError of the last try where the client failed or no reply could be read.
+        """
+        endpoint = self.endpoint(request.purpose)
+        key = request_key(endpoint, request)
+        stored = self._stored(request, key)
+        if stored is not None:
+            try:
+                value = read(stored)
+            except JudgeError:
+                pass  # Stored by an older reading of replies: ask again.
+            else:
+                calls.append(_call(request, stored, endpoint))
+                return value
+        mine = False
+
+        async def produce() -> Answer[T]:
+            nonlocal mine
+            mine = True
+            return await self._fresh(request, read, prompts, endpoint, key)
+
+        answer: Answer[T] = await self._cache.through(key, produce)
+        calls.extend(answer.calls if mine else [_shared(call) for call in answer.calls[-1:]])
+        if answer.error is not None:
+            raise answer.error
+        assert answer.value is not None
+        return answer.value
+
+    async def _fresh(
+        self, request: Request, read: Callable[[Reply], T], prompts: PromptSet, endpoint: Endpoint, key: str
+    ) -> Answer[T]:
+        """Ask, and once more (max_reask) with the fault named where the reply is no answer."""
+        calls: list[Call] = []
+        question = request
+        for again in range(endpoint.max_reask, -1, -1):
+            question = question.with_verdict_id(secrets.token_hex(8))
+            try:
+                reply = await self._client.call(question)
+            except JudgeError as error:
+                calls.append(_failed_call(question, endpoint, error))
+                return Answer(error=error, calls=tuple(calls))
+            try:
+                value = read(reply)
+            except JudgeError as error:
+                calls.append(_call(question, reply, endpoint, error))
+                if not again:
+                    return Answer(error=error, calls=tuple(calls))
+                cut = (
+                    error.kind == "truncated"
+                    or reply.finish_reason == "length"
+                    or "reasoning_only" in reply.flags
+                )
+                question = repair_request(prompts, request, str(error), budget=2 if cut else 1)
+            else:
+                calls.append(_call(question, reply, endpoint))
+                self._store(request, key, reply)
+                return Answer(value, calls=tuple(calls))
+        raise AssertionError("the last round returns")
+
+    def _stored(self, request: Request, key: str) -> Reply | None:
+        if request.purpose in _SHARED and (reply := self._cache.memo.get(key)) is not None:
+            return reply
+        return self._cache.get(key)
+
+    def _store(self, request: Request, key: str, reply: Reply) -> None:
+        if request.purpose in _SHARED:
+            self._cache.memo.put(key, reply)
+        self._cache.put(key, reply)
+
+
+def _call(request: Request, reply: Reply, endpoint: Endpoint, error: JudgeError | None = None) -> Call:
+    return Call(
+        purpose=request.purpose,
+        model=reply.model,
+        attempts=reply.attempts,
+        cached=reply.cached,
+        latency_ms=reply.latency_ms,
+        usage=reply.usage,
+        cost=None if reply.cached else _cost(reply.usage, endpoint),
+        finish_reason=reply.finish_reason,
+        response_format=reply.response_format,
+        verdict_id=reply.verdict_id,
+        raw=reply.text,
+        error={"kind": error.kind, "message": error.message} if error else None,
+    )
+
+
+def _failed_call(request: Request, endpoint: Endpoint, error: JudgeError) -> Call:
+    return Call(
+        purpose=request.purpose,
+        model=endpoint.model or "",
+        attempts=error.attempts,
+        latency_ms=error.latency_ms,
+        usage=error.usage,
+        cost=_cost(error.usage, endpoint),
+        finish_reason=error.finish_reason,
+        verdict_id=request.verdict_id,
+        raw=error.raw,
+        error={"kind": error.kind, "message": error.message},
+    )
+
+
+def _shared(call: Call) -> Call:
+    """A call that another judgement paid for: told, not counted."""
+    return replace(call, cached=True, attempts=0, latency_ms=0.0, cost=None)
+
+
+def _cost(usage: Usage | None, endpoint: Endpoint) -> float | None:
+    price = endpoint.price_per_million
+    if price is None or usage is None:
+        return None
+    return (
+        (usage.prompt_tokens or 0) * price.prompt + (usage.completion_tokens or 0) * price.completion
+    ) / 1e6
