@@ -1,0 +1,157 @@
+"""Reward logs as one DataFrame: one row per judgement that counts, columns of known types.
+
+Covers the coercion of foreign spellings and the folding of reruns. Replies, evidence and other long fields
+are not kept, so that a log of a million rows fits in memory; figures over the frame are `compare`'s.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from judge.log import read_log
+from judge.schema import as_text
+
+__all__ = ["NONE", "load_frame"]
+
+NONE = "(none)"
+"""Stands for a missing rubric version, judge model or group, so that every row is in some table row."""
+
+_BATCH = 1_000
+_JUDGEMENT = ["trajectory_id", "rubric_version", "judge_model", "repeat"]
+_LABELS = (*_JUDGEMENT, "task_id", "category", "outcome_status")
+_NUMBERS = ("reward", "score", "outcome", "latency_ms", "cost")
+_KEYS = {"error_kind": "error", "tokens": "usage"}
+_DEFAULTS = {"rubric_version": NONE, "judge_model": NONE, "repeat": "0", "outcome_status": "ok"}
+
+_SPELLINGS = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def load_frame(
+    paths: Iterable[str | Path], *, by: str | None = None, on_bad: Callable[[str], None] | None = None
+) -> pd.DataFrame:
+    """The judgements of one or more logs, in log order, index 0 to len - 1.
+
+    Of several rows of one (trajectory_id, rubric_version, judge_model, repeat) the last settled one is kept,
+    else the last failed one; `frame.attrs["superseded"]` counts the others. Rows without a trajectory_id are
+    all kept.
+
+    Columns: trajectory_id, rubric_version, judge_model, repeat, task_id, category, outcome_status,
+    error_kind and, where it is none of the columns here, `by` are categoricals of str in order of first
+    appearance, whatever JSON held; reward, score, outcome, latency_ms (milliseconds), cost, tokens and
+    success (1.0 or 0.0) are floats. What is missing, not finite or not spelled like its column is null. An
+    absent version or model is "(none)", an absent repeat "0", an absent outcome_status "ok".
+
+    `on_bad` is told of each unreadable line as "path:line: reason". Raises FileNotFoundError.
+    """
+    columns = _columns(by)
+    keys = [_KEYS.get(name, name) for name in columns]
+    cells = (tuple(map(row.get, keys)) for row in read_log(*paths, on_bad=on_bad))
+    while batch := list(islice(cells, _BATCH)):
+        for column, values in zip(columns.values(), zip(*batch, strict=True), strict=True):
+            column.extend(values)
+    frame = pd.DataFrame({name: column.series() for name, column in columns.items()})
+    kept = _last_that_counts(frame)
+    kept.attrs["superseded"] = len(frame) - len(kept)
+    return kept
+
+
+class _Labels:
+    """A column of strings, each kept once: a log of a million rows repeats most of them."""
+
+    def __init__(self, missing: str | None = None, read: Callable[[Any], str | None] | None = None) -> None:
+        self._missing = missing
+        self._read = read or _text
+        self._seen: dict[str, int] = {}
+        self._codes = array("i")
+
+    def extend(self, values: Iterable[Any]) -> None:
+        seen = self._seen
+        self._codes.extend([seen[v] if type(v) is str and v in seen else self._code(v) for v in values])
+
+    def series(self) -> pd.Series[Any]:
+        # Object, because an Arrow-backed index cannot hold every string that JSON can.
+        categories = pd.Index(list(self._seen), dtype=object)
+        return pd.Series(pd.Categorical.from_codes(self._codes, categories=categories))
+
+    def _code(self, value: Any) -> int:
+        label = self._missing if value is None else self._read(value)
+        return -1 if label is None else self._seen.setdefault(label, len(self._seen))
+
+
+class _Numbers:
+    """A column of floats; what `read` cannot make one of is NaN."""
+
+    def __init__(self, read: Callable[[Any], float]) -> None:
+        self._read = read
+        self._column = array("d")
+
+    def extend(self, values: Iterable[Any]) -> None:
+        self._column.extend(map(self._read, values))
+
+    def series(self) -> pd.Series[Any]:
+        return pd.Series(self._column, dtype="float64").replace([math.inf, -math.inf], math.nan)
+
+
+def _columns(by: str | None) -> dict[str, _Labels | _Numbers]:
+    """The columns of the frame, empty; `by` is added where it is not among them."""
+    columns: dict[str, _Labels | _Numbers] = {name: _Labels(_DEFAULTS.get(name)) for name in _LABELS}
+    columns["error_kind"] = _Labels(read=_error_kind)
+    columns |= {name: _Numbers(_number) for name in _NUMBERS}
+    columns["success"] = _Numbers(_truth)
+    columns["tokens"] = _Numbers(_total_tokens)
+    if by is not None:
+        columns.setdefault(by, _Labels())
+    return columns
+
+
+def _last_that_counts(frame: pd.DataFrame) -> pd.DataFrame:
+    settled = frame["error_kind"].isna() | (frame["error_kind"] == "unusable_input")
+    worst_first = settled.sort_values(kind="stable").index
+    superseded = frame.loc[worst_first, _JUDGEMENT].duplicated(keep="last").sort_index()
+    return frame[~(superseded & frame["trajectory_id"].notna())].reset_index(drop=True)
+
+
+def _text(value: Any) -> str:
+    # Most labels that are no strings are small integers, and JSON would write those the same way.
+    return str(value) if type(value) is int else as_text(value)
+
+
+def _number(value: Any) -> float:
+    """A JSON number, a boolean or a decimal in a string; all else is NaN."""
+    if type(value) is float:
+        return value
+    if isinstance(value, str):
+        return float(value) if _DECIMAL.fullmatch(value.strip()) else math.nan
+    try:
+        return float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return math.nan
+
+
+def _truth(value: Any) -> float:
+    """1.0 or 0.0 for a boolean, 1, 0 or one of the listed spellings; all else is NaN."""
+    if isinstance(value, str):
+        return _SPELLINGS.get(value.strip().lower(), math.nan)
+    return float(value) if isinstance(value, int | float) and value in (0, 1) else math.nan
+
+
+def _total_tokens(usage: Any) -> float:
+    return _number(usage.get("total_tokens")) if isinstance(usage, dict) else math.nan
+
+
+def _error_kind(error: Any) -> str | None:
+    """The kind of {kind, message} or, in foreign logs, of a bare string; an empty one is no error."""
+    if not error:
+        return None
+    if isinstance(error, dict):
+        return as_text(error.get("kind")) or "unknown"
+    return as_text(error)

@@ -1,0 +1,157 @@
+"""Figures as tables for a reader: rich on a terminal, plain text of 100 columns elsewhere.
+
+Covers the summary view of `judge report`. It computes no figure: undefined ones show as a dash, and a mean
+stands in the row of its n, or beside its own where that differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from analysis.compare import PAIRED, records
+
+__all__ = ["FAILED_SHARE", "report_console", "show_summary"]
+
+FAILED_SHARE = 0.05
+"""The share of failed judgements, skipped rows aside, above which the report says so."""
+
+_PLAIN_WIDTH = 100
+_UNBOUNDED = 10_000
+_NAME_WIDTH = 7
+_HEADINGS = {"rubric_version": "rubric version", "judge_model": "judge model"}
+_JUDGED = {
+    "n": "n",
+    "failed": "failed",
+    "skipped": "skipped",
+    "reward_mean": "reward",
+    "score_mean": "score",
+    "success_rate": "success",
+    "latency_ms_mean": "ms",
+    "tokens_mean": "tokens",
+    "cost": "cost",
+}
+_AGREED = {
+    "compared": "n",
+    "tp": "tp",
+    "fp": "fp",
+    "fn": "fn",
+    "tn": "tn",
+    "precision": "prec",
+    "recall": "recall",
+    "f1": "f1",
+    "fpr": "fpr",
+    "accuracy": "acc",
+    "base_rate": "base",
+    "outcome_unknown": "outcome\nunknown",
+}
+_DECIMALS = {"latency_ms_mean": 0, "tokens_mean": 0, "cost": 4}
+
+
+def report_console() -> Console:
+    """Standard output: as wide as the terminal, and 100 columns where it is none."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_PLAIN_WIDTH)
+
+
+def show_summary(
+    console: Console, versions: pd.DataFrame, paired: pd.DataFrame | None, groups: pd.DataFrame | None = None
+) -> None:
+    """Print what `summarise`, `pair` and `breakdown` found, and what a reader should know about it.
+
+    Widens `console` where a table needs it: a long line is a nuisance, a number cut short is wrong.
+    """
+    if versions.empty:
+        console.print("No rows.")
+        return
+    tables = [_figures(*each) for each in _sections(versions, groups)]
+    if paired is not None:
+        tables.append(_paired(records(paired, PAIRED)[0]))
+    console.width = max(console.width, *(_narrowest(console, each) for each in tables))
+    for line in (*_notes(versions), *tables):
+        console.print(line)
+
+
+def _narrowest(console: Console, table: Table) -> int:
+    """The width in columns below which numbers would be cut; names may fold."""
+    for column in table.columns:
+        column.max_width = column.min_width
+    least = Measurement.get(console, console.options.update(max_width=_UNBOUNDED), table).minimum
+    for column in table.columns:
+        column.max_width = None
+    return least
+
+
+def _sections(
+    versions: pd.DataFrame, groups: pd.DataFrame | None
+) -> Iterator[tuple[str, pd.DataFrame, dict[str, str]]]:
+    yield "Judged", versions, _JUDGED
+    yield "Verdict against stored outcome", versions, _AGREED
+    if groups is not None:
+        by = _plain(groups.columns[0])
+        yield f"Judged, by {by}", groups, _JUDGED
+        yield f"Verdict against stored outcome, by {by}", groups, _AGREED
+
+
+def _figures(title: str, figures: pd.DataFrame, headings: dict[str, str]) -> Table:
+    keys = list(figures.columns[: list(figures.columns).index("n")])
+    if figures["judge_model"].nunique() == 1 and keys[0] != "judge_model":
+        keys.remove("judge_model")
+        title += f" (judge: {_plain(figures['judge_model'].iat[0])})"
+    table = Table(title=Text(title), box=SIMPLE_HEAD, title_justify="left", padding=(0, 1, 0, 0))
+    for key in keys:
+        table.add_column(Text(_HEADINGS.get(key, _plain(key))), overflow="fold", min_width=_NAME_WIDTH)
+    for heading in headings.values():
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in records(figures, list(figures.columns)):
+        names = [Text(_plain(row[key])) for key in keys]
+        table.add_row(*names, *(_cell(name, row) for name in headings))
+    return table
+
+
+def _paired(counts: dict[str, Any]) -> Table:
+    baseline, candidate = _plain(counts["baseline"]), _plain(counts["candidate"])
+    title = f"Pairs judged under both {baseline} (baseline) and {candidate} (candidate)"
+    table = Table(title=Text(title), box=SIMPLE_HEAD, title_justify="left")
+    for name in PAIRED[2:]:
+        table.add_column(name.replace("_", " "), justify="right")
+    table.add_row(*(str(counts[name]) for name in PAIRED[2:]))
+    return table
+
+
+def _notes(versions: pd.DataFrame) -> Iterator[Text]:
+    for row in records(versions, list(versions.columns)):
+        who = f"{_plain(row['rubric_version'])}, {_plain(row['judge_model'])}"
+        tried = row["rows"] - row["skipped"]
+        if row["failed"] > FAILED_SHARE * tried:
+            share = row["failed"] / tried
+            kind = _plain(row["commonest_error"])
+            failed = f"{row['failed']} of {tried} judgements failed ({share:.1%}), most often {kind}"
+            yield Text(f"{who}: {failed}.", style="yellow")
+        if silent := tried - row["failed"] - row["n"]:
+            yield Text(f"{who}: {silent} rows hold neither a verdict nor an error.", style="yellow")
+
+
+def _cell(name: str, row: dict[str, Any]) -> str:
+    value = row[name]
+    shown = (
+        "–"
+        if value is None
+        else str(value)
+        if isinstance(value, int)
+        else f"{value:.{_DECIMALS.get(name, 3)}f}"
+    )
+    other_n = name == "reward_mean" and row["rewarded"] != row["n"]
+    return f"{shown} (n={row['rewarded']})" if other_n else shown
+
+
+def _plain(value: object) -> str:
+    """A name from the log on one line, without what a terminal would obey."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in str(value))
