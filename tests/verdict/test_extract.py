@@ -168,6 +168,7 @@ class TestProse:
         assert read(f"{OWN}\nBecause", verdict_id=TOKEN, finish_reason="length").success is False
 
     def test_an_object_within_an_open_brace_is_a_part(self):
+        assert kind(f'It printed {YES} and then {{"all":\n{YES}') == "ambiguous_verdict"
         assert kind(f'It wrote {{"success": true,\n{NO}') == "ambiguous_verdict"
         assert kind(f'It wrote {{"success": true,\n{NO}', finish_reason="length") == "truncated"
 

@@ -45,6 +45,9 @@ class TestScore:
         assert verdict.score == pytest.approx(score, abs=1e-12)
         assert "coerced" in verdict.flags
 
+    def test_dust_below_zero_is_snapped_too(self):
+        assert read(reply(success=False, score=-1e-7)).score == 0.0
+
     def test_a_plain_number_is_not_coerced(self):
         verdict = read(reply(score=1, criteria=criteria(a="yes")))
         assert (verdict.score, type(verdict.score), verdict.flags) == (1.0, float, ())
@@ -53,7 +56,7 @@ class TestScore:
         "given",
         [
             *(7, 10, 1.5, -0.2, 1.00001, "10", "7", "-0.1", "0.8x", "high", "", "1.0 (success)", "0,8"),
-            *("8/0", "12/10", "-1/10", "8/-10", "150%", "nan", "inf", "1e5", "1_0", "0x1"),
+            *("8/0", "12/10", "-1/10", "8/-10", "-8/-10", "150%", "nan", "inf", "1e5", "1_0", "0x1"),
             *(True, None, [1.0], {"value": 1.0}, ...),
         ],
     )
