@@ -23,7 +23,7 @@ from judge.client.tokens import estimate_tokens
 from judge.client.wire import Wire, shown_url
 from judge.config import Endpoint
 from judge.errors import JudgeError
-from judge.schema import Reply, Request, Usage
+from judge.schema import Deadline, Reply, Request, Usage
 
 _log = logging.getLogger("judge.client")
 
@@ -43,28 +43,6 @@ class Learned:
         default_factory=lambda: defaultdict(Breaker)
     )
     warned: set[tuple[str, str | None]] = field(default_factory=set)
-
-
-class Deadline:
-    """`asyncio.timeout` with a clock that can be stopped."""
-
-    def __init__(self, seconds: float) -> None:
-        self._left = seconds
-        self._loop = asyncio.get_running_loop()
-        self._until = self._loop.time() + seconds
-        self.scope = asyncio.timeout(seconds)
-
-    def left(self) -> float:
-        """Seconds until the deadline, while its clock runs."""
-        return self._until - self._loop.time()
-
-    def stop(self) -> None:
-        self._left = self.left()
-        self.scope.reschedule(None)
-
-    def go_on(self) -> None:
-        self._until = self._loop.time() + self._left
-        self.scope.reschedule(self._until)
 
 
 @dataclass
@@ -92,17 +70,19 @@ class Channel:
         self._breaker = learned.breakers[endpoint.identity, endpoint.api_key_env]
 
     async def ask(self, request: Request) -> Reply:
-        deadline = Deadline(self._endpoint.deadline_s)
+        deadline = request.deadline or Deadline(self._endpoint.deadline_s)
         dialect = self._learned.dialects[self._name]
         call = _Call(request, estimate_tokens(request.messages), dialect, deadline)
-        try:
-            async with deadline.scope:
+        async with deadline.running():
+            try:
                 return await retrying(self._endpoint, deadline.left)(self._attempt, call)
-        except TimeoutError:
-            raise self._overdue(call) from None
-        except Fault as fault:
-            self._breaker.note(fault)
-            raise fault.as_error(call.attempts, call.latency_ms) from None
+            except asyncio.CancelledError:
+                if not deadline.expired:
+                    raise
+                raise self._overdue(call) from None
+            except Fault as fault:
+                self._breaker.note(fault)
+                raise fault.as_error(call.attempts, call.latency_ms) from None
 
     async def _attempt(self, call: _Call) -> Reply:
         """One try of the retry policy: one request, and one more for each parameter refused."""
@@ -170,5 +150,5 @@ class Channel:
         )
 
     def _overdue(self, call: _Call) -> JudgeError:
-        message = f"{self._where}: no reply within judge.deadline_s = {self._endpoint.deadline_s:g} s"
+        message = f"{self._where}: no reply within judge.deadline_s = {call.deadline.seconds:g} s"
         return JudgeError("timeout", message, attempts=call.attempts, latency_ms=call.latency_ms)

@@ -6,13 +6,13 @@ line in the log that says why; it never becomes a number.
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from judge import frames, injection, prompt, route, rubric, verdict
 from judge.cache import ReplyCache
-from judge.config import Config
+from judge.config import Config, FramesSection
 from judge.errors import InputError, JudgeError
 from judge.log import Judgement
 from judge.pipeline.asking import Asking, Client
@@ -21,7 +21,9 @@ from judge.pipeline.version import Version
 from judge.schema import (
     Call,
     Content,
+    Deadline,
     Reply,
+    Request,
     Reward,
     Rubric,
     RubricItem,
@@ -32,6 +34,7 @@ from judge.schema import (
 
 __all__ = ["Client", "Pipeline", "Version"]
 
+T = TypeVar("T")
 Graded = tuple[TrajectoryVerdict, list[StepVerdict]]
 
 
@@ -39,6 +42,7 @@ Graded = tuple[TrajectoryVerdict, list[StepVerdict]]
 class _Notes:
     """What one judgement has found out so far, for its log line."""
 
+    deadline: Deadline
     category: str = "general"
     rubric: Rubric | None = None
     frame_count: int = 0
@@ -64,13 +68,9 @@ class Pipeline:
 
     async def judge(self, run: Trajectory, version_name: str, repeat: int = 0) -> Judgement:
         """Judge one run. A failure of any kind named in ERROR_KINDS is in the Judgement, not raised."""
-        version, notes = self.version(version_name), _Notes()
-        deadline = self._config.judge.deadline_s
+        version, notes = self.version(version_name), _Notes(Deadline(self._config.judge.deadline_s))
         try:
-            async with asyncio.timeout(deadline):
-                reward = await self._reward(run, version, notes, repeat)
-        except TimeoutError:
-            reward = failed(JudgeError("timeout", f"not judged within deadline_s = {deadline:g} seconds"))
+            reward = await self._reward(run, version, notes, repeat)
         except JudgeError as error:
             reward = failed(error)
         return self._judgement(run, version, notes, reward, repeat)
@@ -82,12 +82,25 @@ class Pipeline:
             return self._empty(run)
         coarse = self._route(run, version, notes)
         notes.rubric = version.library.rubric(coarse.category, await self._fine(run, version, coarse, notes))
-        content = self._content(run, version, notes)
-        request = prompt.trajectory_request(version.prompts, content, repeat)
-        judged, steps = await self._asking.ask(
-            request, lambda reply: _read_graded(reply, content), version.prompts, notes.calls
-        )
+        try:
+            judged, steps = await self._grade(run, version, notes, repeat, self._config.frames)
+        except JudgeError as error:
+            if error.kind != "context_length" or self._config.context_retry == "off":
+                raise
+            notes.flags.append("fewer_frames")
+            judged, steps = await self._grade(run, version, notes, repeat, _halved(self._config.frames))
         return reward_of(run, judged, steps, self._config.reward)
+
+    async def _grade(
+        self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
+    ) -> Graded:
+        content = self._content(run, version, notes, limits)
+        request = prompt.trajectory_request(version.prompts, content, repeat)
+        return await self._ask(request, lambda reply: _read_graded(reply, content), version, notes)
+
+    async def _ask(self, request: Request, read: Callable[[Reply], T], version: Version, notes: _Notes) -> T:
+        timed = replace(request, deadline=notes.deadline)
+        return await self._asking.ask(timed, read, version.prompts, notes.calls)
 
     def _empty(self, run: Trajectory) -> Reward:
         """An agent that did nothing failed; a run that never took place says nothing about the agent."""
@@ -113,7 +126,7 @@ class Pipeline:
             return []
         request = prompt.fine_request(version.prompts, run.instruction, coarse)
         try:
-            proposed = await self._asking.ask(request, _read_items, version.prompts, notes.calls)
+            proposed = await self._ask(request, _read_items, version, notes)
         except JudgeError:
             if self._config.rubrics.on_fine_error == "fail":
                 raise
@@ -126,8 +139,8 @@ class Pipeline:
         ]
         return rubric.ground(proposed, run.instruction, coarse.coarse)
 
-    def _content(self, run: Trajectory, version: Version, notes: _Notes) -> Content:
-        limits, mode = self._config.frames, self._config.steps.mode
+    def _content(self, run: Trajectory, version: Version, notes: _Notes, limits: FramesSection) -> Content:
+        mode = self._config.steps.mode
         max_frames = None if version.library.settings.frames == "all" else limits.max_frames
         shown = frames.select_key_frames(run.steps, notes.category, max_frames, limits.max_chars)
         notes.frame_count = len(shown)
@@ -176,6 +189,13 @@ class Pipeline:
             fine_dropped=tuple(notes.fine_dropped),
             routing=notes.routing,
         )
+
+
+def _halved(limits: FramesSection) -> FramesSection:
+    """Half the frames and half their text, for an endpoint whose context could not hold them."""
+    return limits.model_copy(
+        update={"max_frames": max(1, limits.max_frames // 2), "max_chars": limits.max_chars // 2}
+    )
 
 
 def _read_graded(reply: Reply, content: Content) -> Graded:

@@ -97,7 +97,7 @@ class Asking:
         for again in range(endpoint.max_reask, -1, -1):
             question = question.with_verdict_id(secrets.token_hex(8))
             try:
-                reply = await self._client.call(question)
+                reply = await self._call_in_time(question)
             except JudgeError as error:
                 calls.append(_failed_call(question, endpoint, error))
                 return Answer(error=error, calls=tuple(calls))
@@ -118,6 +118,18 @@ class Asking:
                 self._store(request, key, reply)
                 return Answer(value, calls=tuple(calls))
         raise AssertionError("the last round returns")
+
+    async def _call_in_time(self, question: Request) -> Reply:
+        """The client's reply. A client that minds no deadline itself is cancelled at it."""
+        deadline = question.deadline
+        if deadline is None:
+            return await self._client.call(question)
+        try:
+            async with deadline.running():
+                return await self._client.call(question)
+        except TimeoutError:
+            message = f"no reply within judge.deadline_s = {deadline.seconds:g} s"
+            raise JudgeError("timeout", message) from None
 
     def _stored(self, request: Request, key: str) -> Reply | None:
         if request.purpose in _SHARED and (reply := self._cache.memo.get(key)) is not None:

@@ -4,6 +4,7 @@ Stored and public types are frozen pydantic models; what only travels between st
 One number names a step everywhere, its 0-based `index`; ids are strings and stay strings.
 """
 
+from judge.schema.deadline import Deadline
 from judge.schema.exchange import Call, Content, Frame, Purpose, Reply, Request, Usage
 from judge.schema.trajectory import Outcome, Step, ToolCall, Trajectory, as_text, clean_text
 from judge.schema.verdict import (
@@ -21,6 +22,7 @@ __all__ = [
     "Call",
     "Content",
     "Criterion",
+    "Deadline",
     "Evidence",
     "Frame",
     "ItemKind",

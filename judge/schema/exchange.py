@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from judge.schema.deadline import Deadline
 from judge.schema.trajectory import Step
 from judge.schema.verdict import Rubric
 
@@ -81,7 +82,8 @@ class Request:
     `verdict_id` is the random token of this call. It stands at the very end of the last message, so that
     `messages` without it (the cache key) are equal for equal questions. `repeat` numbers independent
     judgements of the same trajectory. `budget` multiplies the configured max_tokens: 2 after a reply that
-    was cut by it.
+    was cut by it. `deadline` is the time that is left for it and for other calls of its trajectory; None
+    leaves it to the endpoint's deadline_s.
     """
 
     purpose: Purpose
@@ -91,6 +93,7 @@ class Request:
     verdict_id: str | None = None
     repeat: int = 0
     budget: int = 1
+    deadline: Deadline | None = field(default=None, compare=False)
 
     def with_verdict_id(self, verdict_id: str) -> Request:
         """The same question under a new token, appended to (or replaced in) the last message."""
