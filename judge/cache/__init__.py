@@ -27,6 +27,8 @@ __all__ = ["Memo", "ReplyCache", "request_key"]
 T = TypeVar("T")
 
 _GIB = 1024**3
+_MOST_PARTS = 1024
+_constant_parts: dict[tuple[int, int], tuple[Endpoint, dict[str, Any], bytes]] = {}
 
 
 def request_key(endpoint: Endpoint, request: Request) -> str:
@@ -35,17 +37,31 @@ def request_key(endpoint: Endpoint, request: Request) -> str:
     Parameters count as asked for, before any stepping down. The verdict_id is left out, being random, and
     so is `budget`: a reply to the second, larger try answers the first.
     """
-    asked = (
-        endpoint.identity,
-        endpoint.model,
-        request.messages,
-        request.schema,
-        (endpoint.temperature, endpoint.seed, endpoint.max_tokens, endpoint.vision),
-        endpoint.extra_body,
-        request.repeat,
-    )
-    text = json.dumps(asked, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=repr)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256(_constant_part(endpoint, request.schema))
+    digest.update(f"repeat {request.repeat}".encode())
+    for message in request.messages:
+        content = message["content"]
+        text = content if isinstance(content, str) else json.dumps(content, default=repr)
+        data = text.encode("utf-8", "surrogatepass")
+        # With its length before it, no content can run into the next message.
+        digest.update(f"\n{message['role']} {len(data)} ".encode())
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _constant_part(endpoint: Endpoint, schema: dict[str, Any]) -> bytes:
+    """What all requests of one endpoint and schema have in common, encoded once for each pair of objects."""
+    place = (id(endpoint), id(schema))
+    known = _constant_parts.get(place)
+    if known is None:
+        sampling = (endpoint.temperature, endpoint.seed, endpoint.max_tokens, endpoint.vision)
+        asked = (endpoint.identity, endpoint.model, sampling, endpoint.extra_body, schema)
+        if len(_constant_parts) >= _MOST_PARTS:
+            _constant_parts.clear()
+        # The objects are kept too: an id means nothing once its object is gone.
+        known = endpoint, schema, json.dumps(asked, sort_keys=True, default=repr).encode()
+        _constant_parts[place] = known
+    return known[2]
 
 
 class Memo:
