@@ -21,22 +21,6 @@ from judge.schema import Trajectory
 Key = tuple[str, str, int, str]
 
 
-class _Shard(click.ParamType[tuple[int, int]]):
-    """`I/N`, 1-based: the I-th of N disjoint parts, split by task."""
-
-    name = "I/N"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, int]:
-        if isinstance(value, tuple):
-            return value
-        part, _, parts = str(value).partition("/")
-        if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
-            self.fail(f"{value!r} is not I/N with 1 <= I <= N, such as 1/4", param, ctx)
-        return int(part), int(parts)
-
-
 @dataclass
 class Plan:
     """The judgements a run has to make: read from the inputs as a stream, as often as asked."""
@@ -93,6 +77,14 @@ class Plan:
         return True
 
 
+def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple[int, int]:
+    """`I/N`, 1-based: the I-th of N disjoint parts."""
+    part, _, parts = value.partition("/")
+    if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+        raise click.BadParameter(f"{value!r} is not I/N with 1 <= I <= N, such as 1/4", context, option)
+    return int(part), int(parts)
+
+
 @click.command("rejudge")
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
 @click.option(
@@ -134,7 +126,9 @@ class Plan:
 )
 @click.option("--concurrency", type=click.IntRange(min=1), help="Judgements in flight at a time.")
 @click.option("--limit", type=click.IntRange(min=1), help="Judge only the first N trajectories.")
-@click.option("--shard", type=_Shard(), default="1/1", help="Judge only part I of N, split by task.")
+@click.option(
+    "--shard", metavar="I/N", callback=_shard, default="1/1", help="Judge only part I of N, split by task."
+)
 @click.option("--skip-bad", is_flag=True, help="Count and pass over records that are no trajectories.")
 @click.option("--max-cost", type=click.FloatRange(min=0), help="Stop once the calls have cost this much.")
 @click.option("--max-failures", type=click.IntRange(min=1), help="Stop after this many failed judgements.")

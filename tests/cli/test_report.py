@@ -1,12 +1,14 @@
 import csv
+import io
 import json
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from typing import NamedTuple
 
 import pytest
-from click.testing import CliRunner
 
-from judge.cli.report import report
+from judge import cli
 
 VERSION_KEYS = [
     *("rubric_version", "judge_model", "n", "failed", "skipped", "reward_mean", "success_rate"),
@@ -36,8 +38,17 @@ def log(tmp_path):
     return write
 
 
+class Result(NamedTuple):
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
 def run(*arguments):
-    return CliRunner().invoke(report, [str(each) for each in arguments])
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = cli.run(["report", *(str(each) for each in arguments)])
+    return Result(status, out.getvalue(), err.getvalue())
 
 
 def test_json_has_exactly_the_promised_keys(log):
