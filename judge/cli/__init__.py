@@ -19,6 +19,7 @@ _COMMANDS = {
     "demo": "Judge the packaged examples under two rubric versions; needs no key and no network.",
     "rejudge": "Judge stored trajectories and append the rewards to a log.",
     "report": "Figures and comparisons from reward logs.",
+    "doctor": "Ask the configured endpoint a few tiny questions and say what is wrong, and what to do.",
     "rubrics": "List, show and check rubric versions.",
 }
 
@@ -89,4 +90,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has gone; keep Python from complaining about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        click.echo(f"judge: {error.filename or 'a file'}: {error.strerror or error}", err=True)
+        return 2
     return result if isinstance(result, int) else 0

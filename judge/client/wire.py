@@ -9,7 +9,7 @@ taken from whichever of them the installed SDK speaks.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
@@ -74,18 +74,27 @@ class Wire:
 
         Raises Fault: timeout, connection_error (both retryable), bad_request where no request can be made.
         """
+        return await self._exchange(
+            self._sdk.post("/chat/completions", cast_to=self._response_type, body=body)
+        )
+
+    async def get(self, path: str) -> Received:
+        """Fetch a path below the base URL, such as /models; returns and raises as `post` does."""
+        return await self._exchange(self._sdk.get(path, cast_to=self._response_type))
+
+    async def _exchange(self, response: Awaitable[_Response]) -> Received:
         from openai import APIStatusError
 
         try:
-            response = await self._sdk.post("/chat/completions", cast_to=self._response_type, body=body)
+            answer = await response
         except APIStatusError as error:
-            response = error.response
+            answer = error.response
         except (TypeError, ValueError) as error:
             raise Fault("bad_request", self._hidden(f"the request cannot be built: {error}")) from None
         # Everything, because the SDK lets errors of the transport beneath it through unwrapped.
         except Exception as error:
             raise self._unreached(error) from None
-        return self._received(response)
+        return self._received(answer)
 
     def _received(self, response: _Response) -> Received:
         body = response.content
@@ -129,11 +138,24 @@ def checked(endpoint: Endpoint) -> Endpoint:
             "no judge endpoint: set JUDGE_BASE_URL (or judge.base_url) to an OpenAI-compatible URL such as "
             "http://localhost:8000/v1, or judge.model to embedded-rules-v1, which needs none"
         )
+    # The value is not shown: it may be a key that went to the wrong variable.
     if not endpoint.base_url.startswith(("http://", "https://")):
-        raise ConfigError(f"judge.base_url must begin with http:// or https:// (it is {endpoint.base_url!r})")
+        raise ConfigError("judge.base_url must begin with http:// or https://")
+    if not _is_address(endpoint.base_url):
+        raise ConfigError("judge.base_url has no usable host and port")
+    if "@" in urlsplit(endpoint.base_url).netloc:
+        raise ConfigError("judge.base_url must hold no user or password: put the key into JUDGE_API_KEY")
     if not endpoint.model:
         raise ConfigError("no judge model: set JUDGE_MODEL (or judge.model) to a name the endpoint serves")
     return endpoint
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _checked_key(key: str | None) -> str:

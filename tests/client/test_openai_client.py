@@ -55,6 +55,9 @@ def test_purposes_of_one_endpoint_share_its_slots() -> None:
         calls = [
             asyncio.ensure_future(client.call(request(purpose=purpose))) for purpose in ("trajectory", "fine")
         ]
+        async with asyncio.timeout(30):
+            while not server.requests:
+                await asyncio.sleep(0.01)
         await asyncio.sleep(0.1)
         for call in calls:
             call.cancel()

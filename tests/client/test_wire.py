@@ -101,3 +101,22 @@ def test_the_body_is_utf8() -> None:
     with LoopbackServer() as server:
         reply(ask(server.base_url, request("订单 17 已取消 🎉")))
     assert server.requests[0]["json"]["messages"][1]["content"] == "订单 17 已取消 🎉"
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("sk-live-0123456789", "must begin with http"),
+        ("http://h:80a/v1", "no usable host and port"),
+        ("http://[::1/v1", "no usable host and port"),
+        ("http://user:secret@127.0.0.1/v1", "no user or password"),
+    ],
+)
+def test_an_address_no_request_can_be_made_with_is_a_setting_to_mend_and_not_shown(
+    url: str, says: str
+) -> None:
+    got = error(ask(url))
+    assert isinstance(got, ConfigError)
+    assert says in got.message
+    assert url not in got.message
+    assert "secret" not in got.message
