@@ -1,9 +1,8 @@
 """The embedded judge: a deterministic stand-in, so that everything runs with nothing installed or paid for.
 
-It answers the same requests as an endpoint, from their content alone: instruction, rubric and the steps
-shown. A handful of observable facts move its score; what a run says about itself does not. It ranks runs
-about as well as their length does and is near chance on policy-bound dialogues: it shows that a rubric
-changes a verdict, not that a verdict is right. Not a training reward.
+Given a request's content and nothing else, it sees whether a run loops, gives up or stops half-way, and never
+whether its result is right: it shows that a rubric changes a verdict, not that a verdict is true. Errors on
+the way, length and self-praise weigh nothing. Not a training reward; mode prefix is not covered.
 """
 
 from __future__ import annotations
@@ -12,66 +11,61 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from judge.config import EMBEDDED_MODEL
 from judge.schema import Content, Frame, Reply, Request
 
 _START = 0.75
-_GAVE_UP = re.compile(
-    r"\b(?:unable to|can(?:no|')t|could ?n[o']t|not possible|infeasible|impossible|give up|gave up)\b|无法|做不到|放弃",
-    re.I,
+_FAULT = 0.3  # One fault is enough to fail.
+_HINT = 0.01  # Next to nothing: a value that turns up need not be the right one in the right place.
+_LONG_RUN = 25
+
+_ENTRY = r"(?i)\s*(?:fill|type|keyboard_type|input|输入|填写)\b"
+_IDLE = r"(?i)\s*(?:scroll|hover|wait|noop|滚动|等待)\b"
+_SPEECH = r"(?i)\s*(?:send_msg|answer|respond|repl|report|finish|stop|done|transfer_to|escalate)"
+_PRAISE = (
+    r"(?i)\b(?:task|goal|job|everything|requirements?|criteria)\b.{,80}\b(?:success|complete|done|met|full)"
+    r"|\b(?:perfect|flawless|excellent|great job)|(?:任务|要求|工作|全部).{,80}(?:完成|满足|成功)|完美|满分"
 )
-_HEDGED = re.compile(
-    r"\b(?:should (?:probably )?work|probably|might work|may work|not sure|untested|(?:could|did) ?n[o']t (?:run|test|verify))\b"
-    r"|应该(?:可以|没问题|能)|大概|可能可以|没有运行|未测试|没能运行",
-    re.I,
-)
-_ANSWERS = re.compile(r"send_msg|answer|report|respond|reply|stop\(|finish|done|回答|答复", re.I)
-_EDITS = re.compile(
-    r"\bedit\b|str_replace|\bsed -i|\bpatch\b|apply_patch|\bgit apply|>>? ?[\w./-]+\.\w+", re.I
-)
-_WRITES = re.compile(
-    r"^(?:book|cancel|update|modify|exchange|return|create|delete|add|remove|send|transfer|issue|refund|schedule|"
-    r"reschedule|set|submit|place|change|apply|approve|confirm)\w*\(",
-    re.I,
-)
+_GIVING_UP = r"(?i)\b(?:unable to|can(?:no|.)t|could ?n.t|(?:not |im)possible|g[ia]v\w+ up)\b|无法|放弃"
+_HEDGE = r"(?i)\b(?:probably|(?:should|might|may) work|not (?:\w+ )?sure|untested)\b|应该可以|不确定|没跑"
+_QUESTION = r"(?i)\b(?:what|which|who|when|where|how|tell me|list|return|count)\b|多少|哪|什么|几|告诉"
+_HOLDING_BACK = r"(?i)\b(?:not|don't|never|without) (?:send|submit|sav|post)|(?:不要|请勿|别)(?:发|提交|保存)"
 _CLOSING = {
-    "create_modify": re.compile(
-        r"save|submit|create|update|confirm|add|post|publish|apply|click|press|保存|提交|确认|创建|发布", re.I
-    ),
-    "delete_cleanup": re.compile(
-        r"delete|remove|clear|trash|archive|cancel|empty|unsubscribe|click|删除|清空|移除|取消", re.I
-    ),
-    "communication": re.compile(r"send|reply|post|comment|submit|click|发送|回复|发布|提交", re.I),
-    "transfer": re.compile(
-        r"move|copy|transfer|upload|download|export|share|paste|drop|confirm|click|移动|复制|转账|上传|下载|确认",
-        re.I,
-    ),
-    "code_change": _EDITS,
+    "create_modify": "(?i)click|press|save|submit|creat|updat|add|post|apply|保存|提交|创建|点击",
+    "delete_cleanup": "(?i)click|press|delet|remov|clear|archiv|cancel|删除|清空|移除|点击",
+    "communication": "(?i)click|press|send(?!_msg)|reply|post|comment|发送|回复|点击",
+    "transfer": "(?i)click|press|mov|cop|transfer|upload|download|share|移动|复制|转账|点击",
 }
-_VALUES = re.compile(
-    r"\"([^\"\n]{2,60})\"|“([^”\n]{2,60})”|「([^」\n]{2,60})」|《([^》\n]{1,60})》"
-    r"|((?:\bdo not|\bdon't|\bwithout|\bnever|不要|不得|请勿|别)[^.,;，。；\n]{2,60})"
-    r"|([$€£¥#]\s?\d[\w.,]*\w|\b\d{4}-\d{2}-\d{2}\b|\b[A-Z]{2,}[-_]?\d[\w-]*|\b\d[\d.,:]*\s?[A-Za-z%]*\b)"
+_EDIT = r"\b(?:edit|str_replace|insert|patch|apply_patch)\b|\bsed (?:-\w+ )*-i|\bgit (?:apply|mv|rm)\b|>>"
+_WRITING = r"(?:\bcreate|\bwrite|\btee|(?<![0-9&>-])>)\W{1,8}(?:path\W{1,8})?([\w./-]{1,200}\.\w+)"
+_UNDOING = r"\bgit (?:checkout (?:-- |\.)|restore\b|stash$|reset --hard)"
+
+_WORTH_QUOTING = (
+    r"[\"“「《`][^\"”」》`\n]{2,60}[\"”」》`]|(?<!\w)'[^'\n]{2,60}'(?!\w)",
+    r"\b[\w.+-]{1,64}@[\w-]+\.\w+|#\w+|\b[A-Z]+[-_]?\d[\w-]*|\b\w+_\d+\b|(?<![\w./-])[\w/]+\.[a-z]{2,4}\b"
+    r"|[$€£¥] ?\d[\d.,]*\d|\b\d{4}-\d\d-\d\d|\d\d?月\d\d?日|\b\d[\d.,]{,9}?(?:\.\d\d\b| ?[%元])|\b\d\d?:\d\d"
+    r"|\b[A-Z][a-z]+ \d\d?\b|\b\d+(?: [A-Z][a-z]+)+(?: \d{4})?\b|\b\d\d? ?[ap]m\b|(?<![\w.])\d{3,}\b(?!\.\d)",
+    r"(?<![Yy]ou )(?<!I )(?i:\b(?:do not|don't|without|never) \w)[^.,;!?()\n]{3,60}"
+    r"|(?:不要|不得|请勿)[^，。；！、\n]{1,30}",
 )
+_Seen = dict[str, tuple[int, str]]
 
 
-@dataclass(frozen=True)
-class _Fact:
-    """Something seen in the record: how much it weighs, what it means, and the step that shows it."""
+class _Fact(NamedTuple):
+    """Something that speaks against a run: what it costs, what it means, and the step that shows it."""
 
-    weight: float
+    cost: float
     text: str
-    step: int | None = None
+    frame: Frame | None = None
 
 
 class EmbeddedJudge:
     """A client like any other; the same request always gets the same reply, at no cost and without a wait."""
 
     async def call(self, request: Request) -> Reply:
-        """Answer a fine-rubric, step or trajectory request as JSON."""
+        """Answer a fine-rubric, step (mode whole) or trajectory request as JSON."""
         content = request.content
         answer = {"items": _propose(content.instruction)} if request.purpose == "fine" else _grade(content)
         text = json.dumps({**answer, "verdict_id": request.verdict_id}, ensure_ascii=False)
@@ -79,121 +73,127 @@ class EmbeddedJudge:
 
 
 def _propose(instruction: str) -> list[dict[str, str]]:
-    """The first two values or prohibitions that the instruction spells out."""
-    quotes = [
-        next(group for group in match.groups() if group).strip() for match in _VALUES.finditer(instruction)
-    ]
-    return [{"quote": quote, "text": f'Heeds "{quote}".'} for quote in dict.fromkeys(quotes)][:2]
+    """At most two of: strings in quotation marks, then ids, amounts and dates, then prohibitions."""
+    quotes: list[str] = []
+    for match in (match for pattern in _WORTH_QUOTING for match in re.finditer(pattern, instruction)):
+        quote = match[0].strip()
+        if not any(quote in other or other in quote for other in quotes):
+            quotes.append(quote)
+    return [{"quote": quote, "text": f"Heeds: {quote}."} for quote in quotes[:2]]
 
 
 def _grade(content: Content) -> dict[str, Any]:
-    facts = list(_facts(content))
-    seen = _values_seen(content)
-    score = max(0.05, min(0.95, _START - sum(fact.weight for fact in facts) + 0.02 * len(seen)))
-    success = score >= 0.5
-    reason = " ".join(fact.text for fact in facts) or "Nothing in the steps shown speaks against the run."
-    evidence = [{"step": step, "quote": quote} for quote, step in seen.items()]
+    frames = [frame for frame in content.frames if not _is_praise(frame)]
+    facts = sorted(_facts(content, frames), key=lambda fact: -fact.cost)
+    seen = _hints_seen(content, frames)
+    score = round(max(0.05, _START - sum(fact.cost for fact in facts) + _HINT * len(seen)), 4)
+    success, blamed = score >= 0.5, [fact.frame for fact in facts if fact.frame]
+    reasons = [fact.text for fact in facts] or ["Nothing in the steps shown speaks against the run."]
+    if content.total_steps > _LONG_RUN:
+        reasons.append(f"(long run: {content.total_steps} steps)")
+    quotes = [*seen.values(), *((frame.index, frame.action[:120]) for frame in blamed)]
+    step = blamed[0].index if blamed else None
     return {
-        "reason": reason,
-        "evidence": evidence
-        + [_quoted(content.frames, fact.step) for fact in facts if fact.step is not None],
-        "criteria": _criteria(content, facts, seen, success),
-        **({"steps": _labels(content, facts)} if content.mode == "whole" else {}),
+        "reason": " ".join(reasons),
+        "evidence": [{"step": step, "quote": quote} for step, quote in quotes],
+        "criteria": _criteria(content, seen, success, step),
+        **({"steps": _labels(content, reasons[0], success, step)} if content.mode == "whole" else {}),
         "success": success,
-        "score": round(score, 4),
+        "score": score,
     }
 
 
-def _facts(content: Content) -> Iterator[_Fact]:
-    """What the record shows, by the rubric's category where one is named. Praise and length weigh nothing."""
-    frames, category = content.frames, content.rubric.category if content.rubric else "general"
-    acting = [frame for frame in frames if frame.action]
+def _facts(content: Content, frames: Sequence[Frame]) -> Iterator[_Fact]:
+    """What speaks against a run: general facts, and those of the category that its rubric is for."""
+    acting = [frame for frame in frames if frame.action.strip()]
     if not acting:
-        yield _Fact(0.7, "No step holds an action.")
+        yield _Fact(_START, "No step shown does anything.")
         return
-    last, deeds = acting[-1], [frame.action for frame in acting]
-    counts = Counter(deed for deed in deeds if not _speaks(deed))
-    if again := next((f for f in acting if f.repeats or counts[f.action] >= 3), None):
-        yield _Fact(0.35, "The agent repeated the same action.", again.index)
-    if "policy" not in content.context and _GAVE_UP.search(f"{last.text} {last.action}"):
-        yield _Fact(0.35, "The agent gave up.", last.index)
-    if category == "info_query" and not any(
-        _ANSWERS.search(deed) or frame.action_type == "message"
-        for frame, deed in zip(acting, deeds, strict=True)
-    ):
-        yield _Fact(0.35, "The run ends without an answer.", last.index)
-    if category == "tool_dialogue":
-        yield from _dialogue_facts(acting)
-    elif (closing := _CLOSING.get(category)) and not any(closing.search(deed) for deed in deeds):
-        yield _Fact(0.35, "The action that closes such a task is missing.", last.index)
-    if category == "code_change" and (
-        hedge := next((f for f in acting[-2:] if _HEDGED.search(f"{f.text} {f.action}")), None)
-    ):
-        yield _Fact(0.3, "The agent hedges about its own code.", hedge.index)
+    last, category = acting[-1], content.rubric.category if content.rubric else "general"
+    yield from _repetition([frame for frame in acting if not _speaks(frame)])
+    if "policy" not in content.context and re.search(_GIVING_UP, f"{last.text} {last.action}"):
+        yield _Fact(_FAULT, "The agent gave up.", last)
+    if gap := _gap(category, content, acting):
+        yield _Fact(_FAULT, gap, last)
+    if category == "code_change" and re.search(_HEDGE, f"{last.text} {last.action}"):
+        yield _Fact(_FAULT, "The agent hedges about its own code.", last)
 
 
-def _dialogue_facts(acting: Sequence[Frame]) -> Iterator[_Fact]:
-    last = acting[-1]
-    if last.action_type == "tool_call" and "transfer" not in last.action:
-        yield _Fact(0.3, "The dialogue stops at a tool call, without a word to the user.", last.index)
-    writes = [frame for frame in acting if _WRITES.match(frame.action)]
-    if writes and writes[-1].error:
-        yield _Fact(0.3, "The last write was refused by its tool.", writes[-1].index)
+def _repetition(deeds: Sequence[Frame]) -> Iterator[_Fact]:
+    """Costs its share of the deeds. The same deed with another result is a retry or a next page, and free."""
+    counts = Counter((deed.action, deed.observation) for deed in deeds for _ in range(1 + deed.repeats))
+    again, total = counts.total() - len(counts), counts.total()
+    if again:
+        worst = max(deeds, key=lambda deed: counts[deed.action, deed.observation])
+        yield _Fact(again / total, f"{again} of {total} actions repeat an earlier one.", worst)
 
 
-def _values_seen(content: Content) -> dict[str, int]:
-    """Quotes of the fine rubrics that turn up in what was done or seen, with the step: shown, hardly weighed."""
-    wanted = [item.quote for item in content.rubric.fine if item.quote] if content.rubric else []
+def _gap(category: str, content: Content, acting: Sequence[Frame]) -> str | None:
+    """What keeps a run from having ended. Where the task says not to send, stopping short of it is no gap."""
+    last, closing = acting[-1], _CLOSING.get(category)
+    if category == "tool_dialogue" and last.action_type == "tool_call" and not _speaks(last):
+        return "The dialogue stops at a tool call, without a word to the user."
+    if category == "info_query" and re.search(_QUESTION, content.instruction) and not _speaks(last):
+        return "The run ends without an answer."
+    if category == "code_change" and not _keeps_a_change(content, acting):
+        return "No existing file is changed in the end."
+    if re.search(_HOLDING_BACK, content.instruction):
+        return None
+    if re.match(_ENTRY, last.action) or re.match(_IDLE, last.action):
+        return "The run stops half-way."
+    typed = max((at for at, frame in enumerate(acting) if re.match(_ENTRY, frame.action)), default=-1)
+    if closing and not any(re.search(closing, frame.action) for frame in acting[typed + 1 :]):
+        return "The action that closes such a task is missing."
+    return None
+
+
+def _keeps_a_change(content: Content, acting: Sequence[Frame]) -> bool:
+    """Whether a file that was there before the agent came is changed when it leaves."""
+    known, own, kept = " ".join([content.instruction, *content.context.values()]), set[str](), False
+    for frame in acting:
+        written = set(re.findall(_WRITING, frame.action))
+        own |= {path for path in written if path not in known}
+        edits = re.search(_EDIT, frame.action) and not any(path in frame.action for path in own)
+        kept = bool(kept or written - own or edits) and not re.search(_UNDOING, frame.action)
+        known += f" {frame.action} {frame.observation}"
+    return kept
+
+
+def _speaks(frame: Frame) -> bool:
+    """Whether a step says something, answers or hands over."""
+    return frame.action_type == "message" or bool(re.match(_SPEECH, frame.action))
+
+
+def _is_praise(frame: Frame) -> bool:
+    """Whether a step consists of nothing but praise, and then counts for none."""
+    spoken = _speaks(frame) or not re.match(r"\s*\w+\(", frame.action)
+    sentences = [part for part in re.split(r"[.!?。！？\n]+", frame.action) if re.search(r"\w", part)]
+    return spoken and bool(sentences) and all(re.search(_PRAISE, sentence) for sentence in sentences)
+
+
+def _hints_seen(content: Content, frames: Sequence[Frame]) -> _Seen:
+    """By id of a fine item: the last step in which its quote turns up, done or seen, and the quote."""
+    fine = content.rubric.fine if content.rubric else ()
+    wanted = {item.id: (item.quote or "").strip("\"'`“”「」《》") for item in fine}
     return {
-        quote: frame.index
-        for quote in wanted
-        for frame in reversed(content.frames)
-        if quote.lower() in f"{frame.action} {frame.observation}".lower()
+        id_: (frame.index, quote)
+        for id_, quote in wanted.items()
+        for frame in frames
+        if quote and quote.lower() in f"{frame.action} {frame.observation}".lower()
     }
 
 
-def _criteria(
-    content: Content, facts: Sequence[_Fact], seen: dict[str, int], success: bool
-) -> list[dict[str, Any]]:
-    """All items met, or the first one not met and the rest unclear: a stand-in has no finer view."""
-    step = facts[0].step if facts else None
-    items = content.rubric.items if content.rubric else ()
-    coarse = [item.id for item in items if item.kind != "fine"]
-    answers = [
-        {
-            "id": item,
-            "met": "yes" if success else "unclear" if position else "no",
-            "step": step if not success else None,
-        }
-        for position, item in enumerate(coarse)
-    ]
-    hints = [item for item in items if item.kind == "fine" and item.quote in seen]
-    return answers + [{"id": item.id, "met": "yes", "step": seen[item.quote or ""]} for item in hints]
+def _criteria(content: Content, seen: _Seen, success: bool, step: int | None) -> list[dict[str, Any]]:
+    """All coarse items met, or the first one not and the rest unclear: a stand-in has no finer view."""
+    coarse = content.rubric.coarse if content.rubric else ()
+    met = ["yes"] * len(coarse) if success else ["no", *["unclear"] * len(coarse)]
+    blamed = None if success else step
+    graded = [{"id": item.id, "met": met[at], "step": blamed} for at, item in enumerate(coarse)]
+    return graded + [{"id": id_, "met": "yes", "step": where} for id_, (where, _) in seen.items()]
 
 
-def _labels(content: Content, facts: Sequence[_Fact]) -> list[dict[str, Any]]:
-    """-1 for the step behind the weightiest fact, 0 for a step that reports an error, else 1."""
-    worst = max((fact for fact in facts if fact.step is not None), key=lambda fact: fact.weight, default=None)
-    lines = dict(content.lines)
-    return [
-        {
-            "step": index,
-            "reason": worst.text if worst and index == worst.step else "",
-            "label": -1
-            if worst and index == worst.step
-            else 0
-            if lines.get(index, "").startswith("ERROR ")
-            else 1,
-        }
-        for index in content.verify
-    ]
-
-
-def _speaks(deed: str) -> bool:
-    """Whether an action is said rather than done; a question put twice is no loop."""
-    return "(" not in deed
-
-
-def _quoted(frames: Sequence[Frame], step: int | None) -> dict[str, Any]:
-    frame = next(frame for frame in frames if frame.index == step)
-    return {"step": step, "quote": (frame.action or frame.text)[:120]}
+def _labels(content: Content, reason: str, success: bool, step: int | None) -> list[dict[str, Any]]:
+    """-1 for the step that fails the run, 0 for one that is at fault in a passed run or reports an error."""
+    labels: dict[int | None, int] = {at: 0 if line.startswith("ERROR ") else 1 for at, line in content.lines}
+    labels[step], reasons = 0 if success else -1, {step: reason}
+    return [{"step": at, "reason": reasons.get(at, ""), "label": labels.get(at, 1)} for at in content.verify]

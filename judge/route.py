@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -46,29 +46,37 @@ class _Hit:
 def route(trajectory: Trajectory, cues: Cues) -> Route:
     """The category of a trajectory among those of `cues` (category -> language -> words), else "general".
 
-    The trajectory's own category wins where `cues` has it. Then structure: code_change, tool_dialogue. Then
-    words: the category with the most distinct cues that are not negated; cues that only lead somewhere
-    (find, open, 查找) decide where no others do; a tie goes to the cue that comes first. Several kinds of
-    action in a sequence are a composite_workflow.
+    The trajectory's own category wins where `cues` has it. Then what is plain: a task about code, a dialogue
+    with tools. Then words: the category with the most distinct cues that are not negated; cues that only
+    lead somewhere (find, open, 查找) decide where no others do; a tie goes to the cue that comes first.
+    Several kinds of action in a sequence are a composite_workflow.
     """
     if trajectory.category in cues:
         return Route(trajectory.category, reason="given by the trajectory")
     if cues.keys() <= {FALLBACK}:
         return Route(FALLBACK, reason="the only category")
-    if "code_change" in cues and _is_about_code(trajectory):
-        return Route("code_change", reason="work on a code repository")
+    if "code_change" in cues and _asks_for_code(trajectory.instruction):
+        return Route("code_change", reason="a task about code")
+    routed = _by_words(trajectory.instruction, _frozen(cues))
+    if not routed.hits and "code_change" in cues and _works_on_code(trajectory.steps):
+        return Route("code_change", reason="the run edits and tests code")
     if "tool_dialogue" in cues and _is_dialogue(trajectory):
         return Route("tool_dialogue", reason="a dialogue with tools or under a policy")
-    return _by_words(trajectory.instruction, _frozen(cues))
+    return routed
 
 
 # --- structure ---------------------------------------------------------------------------------------------
 
-# A repository that is only named is not enough: GUI agents open issues and star repositories too.
+# The task decides before the run does, because rollouts of one task must meet one rubric. A repository that
+# is only named is not enough: GUI agents open issues and star repositories too.
 _CODE_TASK = re.compile(
     r"<(?:issue_description|pr_description|uploaded_files)>|\bissue within our repository\b|\bdiff --git\b"
     r"|\b(?:fix|resolve|solve|implement|refactor|patch)\b[^.\n]{0,80}\b(?:repo|repository|codebase)\b"
     r"|\b(?:fix|make|get)\b[^.\n]{0,60}\btests?\b|\btraceback \(most recent call last\)"
+    r"|\b(?:pytest|unittest|stack trace|segfault)\b"
+    r"|\b(?:ModuleNotFound|Import|Type|Value|Key|Attribute|Syntax)Error\b"
+    r"|(?<![\w/:.@])(?:[\w.-]+/)*[\w-]+\.(?:pyi?|ipynb|rs|cpp|hpp|kt|rb)\b(?!/)"
+    r"|(?<![\w/:.@])(?:[\w.-]+/)+[\w-]+\.(?:jsx?|tsx?|go|java|c|cc|h|php|cs|swift|scala|sh|sql)\b"
     r"|(?:修复|实现|重构|修改)[^。\n]{0,30}(?:代码|仓库|单元测试|函数)",
     re.I,
 )
@@ -83,18 +91,14 @@ _CODE_COMMAND = re.compile(
 _MESSAGE = frozenset({"message", "send_msg_to_user", "respond", "reply_to_user"})
 
 
-def _is_about_code(trajectory: Trajectory) -> bool:
-    """Whether the task names a repository's work, or the run both edited files and used a repository."""
-    if _asks_for_code(trajectory.instruction):
-        return True
-    if not any(_edits(step) for step in trajectory.steps):
-        return False
-    return any(_CODE_COMMAND.search(_command(step)) for step in trajectory.steps)
-
-
 @lru_cache(maxsize=2048)
 def _asks_for_code(instruction: str) -> bool:
     return _CODE_TASK.search(instruction) is not None
+
+
+def _works_on_code(steps: Sequence[Step]) -> bool:
+    """Whether a run edited files and used a repository: the last resort where the task says nothing."""
+    return any(map(_edits, steps)) and any(_CODE_COMMAND.search(_command(step)) for step in steps)
 
 
 def _edits(step: Step) -> bool:
