@@ -1,0 +1,119 @@
+"""Settings: `Config(...)`, `Config.load(path, ...)`, and what each key means.
+
+Precedence: keyword over JUDGE_BASE_URL and JUDGE_MODEL over the file over OPENAI_BASE_URL. The sections are
+judge.config.sections', reading files and the environment is judge.config.loading's. No API key is a setting.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+
+from judge.config.faults import explain
+from judge.config.loading import load_yaml, with_environment
+from judge.config.sections import (
+    DEFAULT_VERSION,
+    EMBEDDED_MODEL,
+    CacheSection,
+    Endpoint,
+    FramesSection,
+    GvpoSection,
+    JudgeSection,
+    LogSection,
+    Price,
+    RewardSection,
+    RubricsSection,
+    Section,
+    StepsSection,
+    TarlSection,
+    switch,
+)
+from judge.errors import ConfigError
+
+__all__ = [
+    "DEFAULT_VERSION",
+    "EMBEDDED_MODEL",
+    "CacheSection",
+    "Config",
+    "Endpoint",
+    "FramesSection",
+    "GvpoSection",
+    "JudgeSection",
+    "LogSection",
+    "Price",
+    "RewardSection",
+    "RubricsSection",
+    "StepsSection",
+    "TarlSection",
+    "explain",
+    "load_yaml",
+]
+
+
+class Config(Section):
+    """All settings of a Judge. Sections are given as mappings: Config(judge={"model": ...}).
+
+    Raises ConfigError that names the key (and, from `load`, the file) for anything it does not know.
+    """
+
+    judge: JudgeSection = Field(default_factory=JudgeSection)
+    rubrics: RubricsSection = RubricsSection()
+    frames: FramesSection = FramesSection()
+    steps: StepsSection = StepsSection()
+    reward: RewardSection = RewardSection()
+    cache: CacheSection = Field(default_factory=CacheSection)
+    log: LogSection = LogSection()
+    on_empty: Literal["fail", "error"] = "fail"
+    on_error: Literal["none", "zero", "raise"] = "none"
+    context_retry: Annotated[Literal["off", "fewer_frames"], BeforeValidator(switch)] = "off"
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**with_environment(settings, {}))
+        except ValidationError as error:
+            raise ConfigError(explain(error)) from None
+
+    @classmethod
+    def load(cls, path: str | Path | None = None, **overrides: Any) -> Config:
+        """Read a YAML (or JSON) file and lay `overrides`, nested mappings like the file's, over it.
+
+        Without `path`, the file that JUDGE_CONFIG names, if any.
+        """
+        path = path or os.environ.get("JUDGE_CONFIG") or None
+        stored = load_yaml(Path(path)) if path else {}
+        if stray := [key for key in stored if not isinstance(key, str)]:
+            raise ConfigError(f"{path}: {stray[0]!r}: unknown key")
+        try:
+            return cls(**with_environment(overrides, stored))
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error.message}" if path else error.message) from None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _empty_sections(cls, settings: Any) -> Any:
+        """An empty section is its defaults, but `cache: null` and `log: null` turn them off."""
+        if not isinstance(settings, dict):
+            return settings
+        off = {"cache": {"dir": None}, "log": {"path": None}}
+        filled = {key: off.get(key) if value is None else value for key, value in settings.items()}
+        return {key: value for key, value in filled.items() if value is not None}
+
+    @field_validator("reward")
+    @classmethod
+    def _weights_for_weighted(cls, reward: RewardSection) -> RewardSection:
+        if reward.scheme == "weighted" and not reward.weights:
+            raise ValueError("scheme weighted needs reward.weights, a mapping of part names to numbers")
+        return reward
+
+    @model_validator(mode="after")
+    def _steps_for_scheme(self) -> Config:
+        needed = {"tarl": "whole", "gvpo_process": "prefix"}.get(self.reward.scheme)
+        if needed and self.steps.mode != needed:
+            raise ValueError(
+                f"reward.scheme {self.reward.scheme} needs step verdicts: set steps.mode to {needed} "
+                f"(it is {self.steps.mode})"
+            )
+        return self
