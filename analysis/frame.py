@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from judge.log import read_log
+from judge.log import LONG_FIELDS, read_log
 from judge.schema import as_text
 
 __all__ = ["NONE", "load_frame"]
@@ -24,7 +24,7 @@ __all__ = ["NONE", "load_frame"]
 NONE = "(none)"
 """Stands for a missing rubric version, judge model or group, so that every row is in some table row."""
 
-_BATCH = 1_000
+_BATCH = 64
 _JUDGEMENT = ["trajectory_id", "rubric_version", "judge_model", "repeat"]
 _LABELS = (*_JUDGEMENT, "task_id", "category", "outcome_status")
 _NUMBERS = ("reward", "score", "outcome", "latency_ms", "cost")
@@ -54,7 +54,8 @@ def load_frame(
     """
     columns = _columns(by)
     keys = [_KEYS.get(name, name) for name in columns]
-    cells = (tuple(map(row.get, keys)) for row in read_log(*paths, on_bad=on_bad))
+    rows = read_log(*paths, on_bad=on_bad, brief=by not in LONG_FIELDS)
+    cells = (tuple(map(row.get, keys)) for row in rows)
     while batch := list(islice(cells, _BATCH)):
         for column, values in zip(columns.values(), zip(*batch, strict=True), strict=True):
             column.extend(values)
