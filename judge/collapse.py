@@ -52,27 +52,21 @@ def tarl(
     - sum: the plain sum, which fits the printed range; range -5 ... 15
     - ten_mean: 10 / T times the sum; range -5 ... 15
 
-    Raises ValueError for an outcome outside [0, 1] or a label that is none of the three: a step without a
-    verdict must fail the judgement, because leaving it out would pay for silence.
+    Raises ValueError for an outcome outside [0, 1], an unknown `process`, or a label that is none of the
+    three: a step without a verdict must fail the judgement, because leaving it out would pay for silence.
 
     Source: TARL (turn-level adjudicated RL), eq. for the collapsed reward; its text and its printed range
     disagree, hence the four readings.
     """
-    if not 0.0 <= outcome <= 1.0:
-        raise ValueError(f"outcome is {outcome}; it must lie in [0, 1]")
-    if wrong := [label for label in labels if label not in (-1, 0, 1)]:
-        raise ValueError(
-            f"label {wrong[0]!r} is none of -1, 0, 1; a step that was not judged has no TARL reward"
-        )
-    deviated = any(label == -1 for label in labels)
-    clipped = max(
-        -process_clip,
-        min(process_clip, _process_term([label for label in labels if label is not None], process)),
-    )
+    _check_outcome(outcome)
+    known = [label for label in labels if label is not None and label in (-1, 0, 1)]
+    if len(known) < len(labels):
+        raise ValueError("a label is none of -1, 0, 1; a run with a step that was not judged has no reward")
+    term = _process_term(known, process)
     parts = {
         "outcome": outcome_weight * outcome,
-        "deviation": -deviation_penalty if deviated else 0.0,
-        "process": clipped,
+        "deviation": -deviation_penalty if -1 in known else 0.0,
+        "process": max(-process_clip, min(process_clip, term)),
     }
     return Collapsed(sum(parts.values()), parts)
 
@@ -89,29 +83,28 @@ def gvpo_process(
     decay: float = 0.95,
     decay_toward: Literal["early", "late"] = "early",
 ) -> Collapsed:
-    """Outcome and the checks of verified steps (each with `correct` and `confidence`), in time order.
+    """Outcome R in [0, 1] and the checks (`correct`, `confidence`) of verified steps, in time order.
 
-    `bounded` lies in [0, 1], is monotone, and never ranks a failing run above a passing one with the same
-    checks. `article` is the published formula, kept for comparison: it has no bound and can rank a failing
-    run above a passing one. `decay_toward` says which end of the run weighs more in `bounded`.
+    - bounded: in [0, 1], monotone, and with the default weights never ranks a failing run above a passing
+      one with the same checks; `decay_toward` says which end of the run weighs more
+    - article: the published formula, kept for comparison; it has no bound, can rank a failing run above a
+      passing one, and takes no notice of `decay_toward`
 
-    Raises ValueError for a check without `correct` or `confidence`.
+    Raises ValueError for an outcome outside [0, 1], a check without `correct` or `confidence`, an unknown
+    variant, and weights that sum to 0.
+
+    Source: the GVPO article on coding agents; `bounded` is this project's reading of its intent.
     """
-    missing = [check.step for check in checks if check.correct is None or check.confidence is None]
-    if missing:
-        raise ValueError(
-            f"the check of step {missing[0]} has no correct or no confidence; gvpo_process needs both"
-        )
-    count = len(checks)
+    _check_outcome(outcome)
+    if missing := [check.step for check in checks if check.correct is None or check.confidence is None]:
+        raise ValueError(f"the check of step {missing[0]} has no correct or no confidence; both are needed")
+    weights = _GvpoWeights(outcome_weight, process_weight, early_error_penalty, late_error_discount)
+    faded = [decay**i for i in range(len(checks))]
     if variant == "article":
-        weights = [decay ** (count - i - 1) for i in range(count)]
-        return _article(
-            outcome, checks, weights, outcome_weight, process_weight, early_error_penalty, late_error_discount
-        )
-    weights = [decay ** (i if decay_toward == "early" else count - 1 - i) for i in range(count)]
-    return _bounded(
-        outcome, checks, weights, outcome_weight, process_weight, early_error_penalty, late_error_discount
-    )
+        return _article(outcome, checks, faded[::-1], weights)
+    if variant == "bounded":
+        return _bounded(outcome, checks, faded if decay_toward == "early" else faded[::-1], weights)
+    raise ValueError(f"unknown variant {variant!r}; there are bounded, article")
 
 
 def weighted(parts: Mapping[str, float | None], weights: Mapping[str, float]) -> Collapsed:
@@ -126,59 +119,69 @@ def weighted(parts: Mapping[str, float | None], weights: Mapping[str, float]) ->
     return Collapsed(sum(weights[name] * value for name, value in present.items()) / total, dict(present))
 
 
+def _check_outcome(outcome: float) -> None:
+    if not 0.0 <= outcome <= 1.0:
+        raise ValueError(f"outcome is {outcome}; it must lie in [0, 1]")
+
+
 def _process_term(labels: Sequence[int], process: TarlProcess) -> float:
     kept = [label for label in labels if label >= 0]
     total = float(sum(kept))
-    if process == "sum" or not labels:
-        return total
-    if process == "mean_valid":
-        return total / len(kept) if kept else 0.0
-    return (10.0 if process == "ten_mean" else 1.0) * total / len(labels)
+    steps = {"mean_all": len(labels), "mean_valid": len(kept), "sum": 1, "ten_mean": len(labels) / 10}
+    if process not in steps:
+        raise ValueError(f"unknown process {process!r}; there are {', '.join(steps)}")
+    return total / steps[process] if kept else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _GvpoWeights:
+    outcome: float
+    process: float
+    early_error_penalty: float
+    late_error_discount: float
 
 
 def _bounded(
-    outcome: float,
-    checks: Sequence[StepVerdict],
-    weights: Sequence[float],
-    outcome_weight: float,
-    process_weight: float,
-    penalty: float,
-    discount: float,
+    outcome: float, checks: Sequence[StepVerdict], faded: Sequence[float], weights: _GvpoWeights
 ) -> Collapsed:
-    share = outcome_weight + process_weight
-    outcome_weight, process_weight = outcome_weight / share, process_weight / share
-    total = sum(weights)
-    marks = [(1 + (c.confidence or 0)) / 2 if c.correct else (1 - (c.confidence or 0)) / 2 for c in checks]
-    process = sum(w * s for w, s in zip(weights, marks, strict=True)) / total if checks else outcome
-    wrong = sum(w for w, c in zip(weights, checks, strict=True) if not c.correct) / total if checks else 0.0
+    if (both := weights.outcome + weights.process) <= 0:
+        raise ValueError("outcome_weight and process_weight sum to 0")
+    process, wrong = outcome, 0.0
+    if checks:
+        process = _mean([_mark(check) for check in checks], faded)
+        wrong = _mean([float(not check.correct) for check in checks], faded)
     if outcome > 0:
-        value = outcome_weight * outcome + process_weight * process - penalty * outcome * wrong
+        value = (weights.outcome * outcome + weights.process * process) / both
+        value -= weights.early_error_penalty * outcome * wrong
     else:
-        value = discount * process_weight * process
+        value = weights.late_error_discount * weights.process / both * process
     parts = {"outcome": outcome, "process": process, "wrong_share": wrong}
     return Collapsed(max(0.0, min(1.0, value)), parts)
 
 
 def _article(
-    outcome: float,
-    checks: Sequence[StepVerdict],
-    weights: Sequence[float],
-    outcome_weight: float,
-    process_weight: float,
-    penalty: float,
-    discount: float,
+    outcome: float, checks: Sequence[StepVerdict], faded: Sequence[float], weights: _GvpoWeights
 ) -> Collapsed:
-    process = sum(
-        (c.confidence or 0.0) * w if c.correct else -penalty * w for c, w in zip(checks, weights, strict=True)
-    )
-    adjustment = 0.0
-    if outcome > 0 and not all(c.correct for c in checks):
+    penalty, adjustment = weights.early_error_penalty, 0.0
+    marks = [(check.confidence or 0.0) if check.correct else -penalty for check in checks]
+    all_correct = all(check.correct for check in checks)
+    if outcome > 0 and not all_correct:
         adjustment = -penalty * outcome
-    elif outcome == 0 and checks and all(c.correct for c in checks):
-        adjustment = discount * process_weight
+    elif outcome == 0 and checks and all_correct:
+        adjustment = weights.late_error_discount * weights.process
     parts = {
-        "outcome": outcome_weight * outcome,
-        "process": process_weight * process,
+        "outcome": weights.outcome * outcome,
+        "process": weights.process * sum(m * w for m, w in zip(marks, faded, strict=True)),
         "adjustment": adjustment,
     }
     return Collapsed(sum(parts.values()), parts)
+
+
+def _mark(check: StepVerdict) -> float:
+    """How right a checked step is, in [0, 1]: 0.5 where the judge does not trust its own answer."""
+    confidence = check.confidence or 0.0
+    return (1 + confidence) / 2 if check.correct else (1 - confidence) / 2
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(weights)
