@@ -6,36 +6,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from judge.config import Config as Config
-    from judge.errors import JudgeError as JudgeError
-    from judge.judging import Judge as Judge
-    from judge.log import read_log as read_log
-    from judge.readers import read_trajectories as read_trajectories
-    from judge.rewarding import areward_fn as areward_fn
-    from judge.rewarding import reward_fn as reward_fn
-    from judge.schema import (
-        Outcome as Outcome,
-    )
-    from judge.schema import (
-        Reward as Reward,
-    )
-    from judge.schema import (
-        Rubric as Rubric,
-    )
-    from judge.schema import (
-        Step as Step,
-    )
-    from judge.schema import (
-        StepVerdict as StepVerdict,
-    )
-    from judge.schema import (
-        Trajectory as Trajectory,
-    )
-    from judge.schema import (
-        TrajectoryVerdict as TrajectoryVerdict,
-    )
-    from judge.verdict import parse_steps as parse_steps
-    from judge.verdict import parse_verdict as parse_verdict
+    from judge.config import Config
+    from judge.errors import JudgeError
+    from judge.judging import Judge
+    from judge.log import read_log
+    from judge.readers import read_trajectories
+    from judge.rewarding import areward_fn, reward_fn
+    from judge.schema import Outcome, Reward, Rubric, Step, StepVerdict, Trajectory, TrajectoryVerdict
+    from judge.verdict import parse_steps, parse_verdict
+
+__all__ = [
+    "Config",
+    "Judge",
+    "JudgeError",
+    "Outcome",
+    "Reward",
+    "Rubric",
+    "Step",
+    "StepVerdict",
+    "Trajectory",
+    "TrajectoryVerdict",
+    "areward_fn",
+    "parse_steps",
+    "parse_verdict",
+    "read_log",
+    "read_trajectories",
+    "reward_fn",
+]
 
 # Resolved on first use, so that `import judge` costs a trainer next to nothing.
 _HOMES = {
@@ -56,8 +53,6 @@ _HOMES = {
     "read_trajectories": "readers",
     "reward_fn": "rewarding",
 }
-
-__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -53,10 +53,11 @@ def examples() -> Path:
 
 
 def folder_hash(path: Path) -> str:
-    """First 16 hex digits of a SHA-256 over the names and bytes of a folder's data files."""
+    """First 16 hex digits of a SHA-256 over the names and bytes of a folder's files, hidden ones left out."""
     digest = hashlib.sha256()
     for file in sorted(path.rglob("*")):
-        if file.is_file() and not file.name.startswith("."):
-            digest.update(f"{file.relative_to(path).as_posix()}\0{file.stat().st_size}\0".encode())
+        name = file.relative_to(path)
+        if file.is_file() and not any(part.startswith(".") for part in name.parts):
+            digest.update(f"{name.as_posix()}\0{file.stat().st_size}\0".encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]

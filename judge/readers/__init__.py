@@ -46,6 +46,8 @@ def read_trajectories(
 
 def trajectory_from(record: Mapping[str, Any], format: str = "auto", *, where: str = "sample") -> Trajectory:
     """One stored record as a Trajectory. Raises InputError that begins with `where` and names the field."""
+    if not isinstance(record, Mapping):
+        raise InputError(f"{where}: must be an object (it is a {type(record).__name__})")
     chosen = _detect(record, where) if format == "auto" else _FORMATS[format]
     try:
         return Trajectory(**chosen.fields(record))

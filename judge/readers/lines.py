@@ -11,6 +11,8 @@ from typing import Any, BinaryIO
 
 from judge.errors import InputError
 
+_BOM = b"\xef\xbb\xbf"
+
 
 def read_objects(
     path: str | Path, on_bad: Callable[[str], None] | None = None
@@ -21,10 +23,11 @@ def read_objects(
     """
     with _open(path) as lines:
         for number, line in enumerate(lines, 1):
-            if line.isspace():
+            text = (line.removeprefix(_BOM) if number == 1 else line).rstrip()
+            if not text:
                 continue
             where = f"{path}:{number}"
-            fault, record = _decode(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+            fault, record = _decode(text)
             if fault is None:
                 yield where, record
             elif on_bad is None:
@@ -39,9 +42,11 @@ def _decode(line: bytes) -> tuple[str | None, dict[str, Any]]:
     except UnicodeDecodeError as error:
         return f"not UTF-8 text: byte {error.start}: {error.reason}", {}
     except json.JSONDecodeError as error:
-        return f"not JSON: {error.msg} at column {error.colno}", {}
+        return f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}", {}
     except RecursionError:
         return "not JSON: nested too deeply", {}
+    except ValueError as error:
+        return f"not JSON: {error}", {}
     if not isinstance(record, dict):
         return f"a trajectory is a JSON object, this line is a {type(record).__name__}", {}
     return None, record

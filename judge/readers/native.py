@@ -20,8 +20,9 @@ def matches(record: Mapping[str, Any]) -> bool:
 
 def fields(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record as keyword arguments of Trajectory."""
-    if record.get("steps", ()) is None:
-        raise InputError("steps: is null; a run in which the agent did nothing has an empty list")
+    if record.get("steps") is None:
+        state = "is null" if "steps" in record else "missing"
+        raise InputError(f"steps: {state}; a run in which the agent did nothing has an empty list")
     metadata = record.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InputError(f"metadata: must be an object (it is a {type(metadata).__name__})")

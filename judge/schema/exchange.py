@@ -143,7 +143,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One judge call as the log keeps it, successful or not; see DESIGN for the meaning of each field."""
+    """One judge call as the log keeps it, successful or not; `raw` is the reply text as received."""
 
     purpose: Purpose
     model: str

@@ -55,7 +55,14 @@ class ToolCall(BaseModel):
 
     name: Text = ""
     arguments: Any = None
-    id: str | None = None
+    id: Id | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flat(cls, call: Any) -> Any:
+        """Chat completions nest name and arguments under `function`."""
+        nested = call.get("function") if isinstance(call, Mapping) else None
+        return {**call, **nested} if isinstance(nested, Mapping) else call
 
     @property
     def spelled(self) -> str:
@@ -92,8 +99,12 @@ class Step(BaseModel):
         """What was done, as one text: the action, and every tool call that it does not already spell out."""
         if not self.tool_calls:
             return self.action
-        calls = [call.spelled for call in self.tool_calls if not self.action.startswith(call.name or "\n")]
-        return "\n".join([self.action, *calls] if self.action.strip() else calls)
+        calls = [call.spelled for call in self.tool_calls]
+        # An action may spell its arguments in a way of its own, such as without quotes or spaces.
+        if self.action.startswith(f"{self.tool_calls[0].name}("):
+            calls = calls[1:]
+        missing = [call for call in calls if call not in self.action]
+        return "\n".join([self.action, *missing] if self.action.strip() else missing)
 
     @property
     def is_blank(self) -> bool:
@@ -146,8 +157,8 @@ class Trajectory(BaseModel):
             return data
         known = {key: value for key, value in data.items() if key in cls.model_fields and value is not None}
         unknown = {key: value for key, value in data.items() if key not in cls.model_fields}
-        if unknown:
-            known["metadata"] = {**(known.get("metadata") or {}), **unknown}
+        if unknown and isinstance(metadata := known.get("metadata", {}), Mapping):
+            known["metadata"] = {**metadata, **unknown}
         if isinstance(context := known.get("context"), str):
             known["context"] = {"context": context}
         known["steps"] = _numbered(known.get("steps", ()))
@@ -189,10 +200,8 @@ def _numbered(steps: Any) -> Any:
     """Steps stored without an index are counted from 0; anything that is no list is left to pydantic."""
     if not isinstance(steps, Sequence) or isinstance(steps, str | bytes):
         return steps
-    if all(not isinstance(step, Mapping) or "index" in step for step in steps):
-        return steps
     return [
-        {**step, "index": position} if isinstance(step, Mapping) and "index" not in step else step
+        {**step, "index": position} if isinstance(step, Mapping) and step.get("index") is None else step
         for position, step in enumerate(steps)
     ]
 
