@@ -20,7 +20,7 @@ from judge import loops
 from judge.cache import ReplyCache
 from judge.config import Config
 from judge.embedded import EmbeddedJudge
-from judge.errors import JudgeError
+from judge.errors import ConfigError, JudgeError
 from judge.log import Judgement, RewardLog
 from judge.pipeline import Client, Pipeline, Version
 from judge.readers import trajectory_from
@@ -64,16 +64,13 @@ class Judge:
         self._client = client
         self._observe = observe
         self._workshop: _Workshop | None = None
-        _check(self.config, client)
-        self.version()
-        _open_judges.add(self)
+        _check_built(self.config)
+        version = self.version()
+        if client is None and not self.config.judge.is_embedded:
+            _check(self.config, version)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_workshop": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        _open_judges.add(self)
 
     def __enter__(self) -> Judge:
         return self
@@ -109,7 +106,7 @@ class Judge:
         """
         ready: queue.SimpleQueue[tuple[int, Reward | BaseException]] = queue.SimpleQueue()
         slots = asyncio.Semaphore(_AHEAD * self.config.judge.concurrency)
-        stream = loops.submit(self._stream(map(_job, runs), ready, slots))
+        stream = loops.Work(self._stream(map(_job, runs), ready, slots))
         loop, held, expected = loops.background_loop(), dict[int, Reward | BaseException](), 0
         try:
             while True:
@@ -125,10 +122,7 @@ class Judge:
                 yield result
                 loop.call_soon_threadsafe(slots.release)
         finally:
-            if not stream.done():
-                stream.cancel()
-                with contextlib.suppress(Exception):
-                    loops.run(_settled())
+            stream.cancel()
 
     def close(self) -> None:
         """Close connections, cache and log; a later call opens them again."""
@@ -160,9 +154,12 @@ class Judge:
             for position, job in todo:
                 rewards[position] = await self._score(job)
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(len(jobs), self.config.judge.concurrency)):
-                group.create_task(work())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(len(jobs), self.config.judge.concurrency)):
+                    group.create_task(work())
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
         return [reward for reward in rewards if reward is not None]
 
     async def _stream(
@@ -200,6 +197,7 @@ class Judge:
     def _opened(self) -> _Workshop:
         if self._workshop is None or self._workshop.pid != os.getpid():
             self._workshop = _Workshop(self.config, self._client)
+            weakref.finalize(self, _release, self._workshop).atexit = False
         return self._workshop
 
 
@@ -214,8 +212,10 @@ class _Workshop:
         self.cache = ReplyCache(None if embedded else config.cache.dir, config.cache.size_limit_gb)
         self.log = RewardLog(config.log.path) if config.log.path else None
         self.pipeline = Pipeline(config, self.client, self.cache)
+        _open.add(self)
 
     async def aclose(self) -> None:
+        _open.discard(self)
         close = getattr(self.client, "aclose", None)
         if close is not None:
             await close()
@@ -232,10 +232,24 @@ def _client(config: Config) -> Client:
     return OpenAIClient(config.judge)
 
 
-def _check(config: Config, client: Client | None) -> None:
+def _check_built(config: Config) -> None:
+    """A setting whose stage does not exist yet is refused, never passed over."""
+    unbuilt = {
+        "steps.mode prefix": config.steps.mode == "prefix",
+        f"reward.scheme {config.reward.scheme}": config.reward.scheme in ("gvpo_process", "weighted"),
+        "rubrics.router llm": config.rubrics.router == "llm",
+        "judge.vision on": config.judge.vision == "on",
+    }
+    if asked := [name for name, is_asked in unbuilt.items() if is_asked]:
+        raise ConfigError(f"{asked[0]} is not built yet")
+
+
+def _check(config: Config, version: Version) -> None:
     """Settings that would fail every single call are refused before the first."""
-    if client is None and not config.judge.is_embedded:
-        _client(config)
+    from judge.client.wire import checked
+
+    for purpose in version.asked:
+        checked(config.judge.endpoint(purpose)).api_key()
 
 
 def _job(run: Judgeable) -> Job:
@@ -244,19 +258,21 @@ def _job(run: Judgeable) -> Job:
     return Job(run if isinstance(run, Trajectory) else trajectory_from(run))
 
 
-async def _settled() -> None:
-    """A turn or two of the loop, in which cancelled work unwinds."""
-    for _ in range(3):
-        await asyncio.sleep(0)
+_open: set[_Workshop] = set()
+"""Held until closed on their own loop. A fork keeps its parent's for good: what they hold open is shared."""
 
 
-_open_judges: weakref.WeakSet[Judge] = weakref.WeakSet()
+def _release(workshop: _Workshop) -> None:
+    """A Judge that was dropped without being closed leaves no connection behind."""
+    if workshop in _open and workshop.pid == os.getpid():
+        loops.submit(workshop.aclose())
 
 
 def _close_all() -> None:
-    for judge in list(_open_judges):
-        with contextlib.suppress(JudgeError, RuntimeError, OSError):
-            judge.close()
+    for workshop in list(_open):
+        if workshop.pid == os.getpid():
+            with contextlib.suppress(JudgeError, RuntimeError, OSError):
+                loops.run(workshop.aclose())
 
 
 atexit.register(_close_all)

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+
+_PATIENCE_S = 5.0
+"""How long cancelled work may take to unwind before it is left to itself."""
 
 _lock = threading.Lock()
 _thread: threading.Thread | None = None
@@ -32,6 +36,25 @@ def background_loop() -> asyncio.AbstractEventLoop:
         return _loop
 
 
+class Work(Generic[T]):
+    """A coroutine at work on the background loop, from outside of it."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
+        self._ended = threading.Event()
+        self.future: Future[T] = asyncio.run_coroutine_threadsafe(self._run(coroutine), background_loop())
+
+    async def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        try:
+            return await coroutine
+        finally:
+            self._ended.set()
+
+    def cancel(self) -> None:
+        """Cancel what is not done yet and see it unwind: for at most some seconds, and never on the loop."""
+        if self.future.cancel() and not _is_here():
+            self._ended.wait(_PATIENCE_S)
+
+
 def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
     """Start `work` on the background loop and return at once."""
     return asyncio.run_coroutine_threadsafe(work, background_loop())
@@ -43,20 +66,19 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     An exception that breaks the wait (Ctrl-C) cancels the work and waits until it has cleaned up. Raises
     RuntimeError on the background loop itself, where waiting would never end.
     """
-    if threading.current_thread() is _thread:
+    if _is_here():
         work.close()
         raise RuntimeError("a blocking call from the judge's own event loop; await the async method instead")
-    future = submit(_shielded(work))
+    started = Work(work)
     try:
-        return future.result()
+        return started.future.result()
     except BaseException:
-        if future.cancel():
-            submit(asyncio.sleep(0)).result(timeout=5)
+        started.cancel()
         raise
 
 
-async def _shielded(work: Coroutine[Any, Any, T]) -> T:
-    return await work
+def _is_here() -> bool:
+    return threading.current_thread() is _thread
 
 
 def _forget() -> None:
@@ -66,13 +88,23 @@ def _forget() -> None:
 
 
 def _stop() -> None:
+    """At exit: what is still at work is cancelled and unwinds, so that nothing is said about it on stderr."""
     loop, thread = _loop, _thread
     if loop is None or thread is None or not thread.is_alive():
         return
+    with contextlib.suppress(TimeoutError):
+        submit(_wind_up()).result(_PATIENCE_S)
     loop.call_soon_threadsafe(loop.stop)
-    thread.join(timeout=2)
+    thread.join(_PATIENCE_S)
     if not thread.is_alive():
         loop.close()
+
+
+async def _wind_up() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 if hasattr(os, "register_at_fork"):

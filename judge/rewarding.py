@@ -11,10 +11,10 @@ import os
 import threading
 import warnings
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from judge.config import DEFAULT_VERSION, Config, Endpoint
-from judge.errors import InputError, JudgeError
+from judge.errors import ConfigError, InputError, JudgeError
 from judge.judging import Judge
 from judge.readers import trajectory_from
 from judge.schema import Reward
@@ -47,15 +47,16 @@ def reward_fn(
     its judge section (model=..., base_url=...). What is not given comes from JUDGE_BASE_URL, JUDGE_API_KEY
     and JUDGE_MODEL, then the file JUDGE_CONFIG names, then OPENAI_BASE_URL and OPENAI_API_KEY.
 
-    A failed judgement is no score: by `on_error` it gives None (default), 0.0 (zero) or raises JudgeError
-    (raise). Raises ConfigError, whatever `on_error` says, where no endpoint is configured.
+    A failed judgement is no score: by `on_error` it gives None (none), 0.0 (zero) or raises JudgeError
+    (raise); where `on_error` is left at none, the configuration's own decides. Raises ConfigError, whatever
+    `on_error` says, where no endpoint is configured.
     """
-    judge = _judge(rubric_version, overrides)
+    judge = _judge(rubric_version, overrides, on_error)
     try:
         reward = judge.score(trajectory_from(sample))
     except InputError as error:
         reward = _unusable(error)
-    return _settle(reward, on_error)
+    return _settle(reward, judge.config.on_error if on_error == "none" else on_error)
 
 
 async def areward_fn(
@@ -66,15 +67,17 @@ async def areward_fn(
     **overrides: Any,
 ) -> float | None:
     """As reward_fn, without blocking the caller's event loop."""
-    judge = _judge(rubric_version, overrides)
+    judge = _judge(rubric_version, overrides, on_error)
     try:
         reward = await judge.ascore(trajectory_from(sample))
     except InputError as error:
         reward = _unusable(error)
-    return _settle(reward, on_error)
+    return _settle(reward, judge.config.on_error if on_error == "none" else on_error)
 
 
-def _judge(rubric_version: str, overrides: Mapping[str, Any]) -> Judge:
+def _judge(rubric_version: str, overrides: Mapping[str, Any], on_error: str) -> Judge:
+    if on_error not in get_args(OnError):
+        raise ConfigError(f"on_error is {on_error!r}; it is one of {', '.join(get_args(OnError))}")
     key = (
         os.getpid(),
         rubric_version,
@@ -100,9 +103,7 @@ def _settle(reward: Reward, on_error: OnError) -> float | None:
         return reward.value
     if on_error == "zero":
         return 0.0
-    if on_error == "raise":
-        raise JudgeError(reward.error_kind, reward.error or "the judgement failed")
-    raise ValueError(f"on_error is {on_error!r}; it is one of none, zero, raise")
+    raise JudgeError(reward.error_kind, reward.error or "the judgement failed")
 
 
 def _unusable(error: InputError) -> Reward:

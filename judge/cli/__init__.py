@@ -5,7 +5,6 @@ Exit status: 0 all judged, 2 bad usage or input, 3 some failed, 4 all failed, 13
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -86,9 +85,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except JudgeError as error:
         click.echo(f"judge: {error}", err=True)
         return 2
-    except BrokenPipeError:
-        # Whoever read our output has gone; keep Python from complaining about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit:
+        # Whoever read our output has gone: click has silenced stdout and leaves with a status of its own.
         return 0
     except OSError as error:
         click.echo(f"judge: {error.filename or 'a file'}: {error.strerror or error}", err=True)

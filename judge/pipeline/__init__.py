@@ -6,14 +6,14 @@ line in the log that says why; it never becomes a number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from judge import frames, injection, prompt, route, rubric, verdict
 from judge.cache import ReplyCache
 from judge.config import Config, FramesSection
-from judge.errors import InputError, JudgeError
+from judge.errors import ConfigError, InputError, JudgeError
 from judge.log import Judgement
 from judge.pipeline.asking import Asking, Client
 from judge.pipeline.rewarded import DID_NOTHING, failed, reward_of, verifier_reward
@@ -22,6 +22,7 @@ from judge.schema import (
     Call,
     Content,
     Deadline,
+    Frame,
     Reply,
     Request,
     Reward,
@@ -71,6 +72,8 @@ class Pipeline:
         version, notes = self.version(version_name), _Notes(Deadline(self._config.judge.deadline_s))
         try:
             reward = await self._reward(run, version, notes, repeat)
+        except ConfigError:
+            raise  # Not this run's fault, and no other run would fare better.
         except JudgeError as error:
             reward = failed(error)
         return self._judgement(run, version, notes, reward, repeat)
@@ -144,8 +147,7 @@ class Pipeline:
         max_frames = None if version.library.settings.frames == "all" else limits.max_frames
         shown = frames.select_key_frames(run.steps, notes.category, max_frames, limits.max_chars)
         notes.frame_count = len(shown)
-        texts = [text for frame in shown for text in (frame.text, frame.action, frame.observation)]
-        if injection.suspicions([run.instruction, *texts]):
+        if injection.suspicions([run.instruction, *_shown_texts(shown)]):
             notes.flags.append("injection_suspected")
         whole = mode == "whole"
         return Content(
@@ -189,6 +191,13 @@ class Pipeline:
             fine_dropped=tuple(notes.fine_dropped),
             routing=notes.routing,
         )
+
+
+def _shown_texts(shown: Sequence[Frame]) -> Iterator[str]:
+    for frame in shown:
+        yield from (frame.text, frame.action, frame.observation, frame.state)
+        if isinstance(frame.error, str):
+            yield frame.error
 
 
 def _halved(limits: FramesSection) -> FramesSection:

@@ -104,6 +104,9 @@ class Asking:
             try:
                 value = read(reply)
             except JudgeError as error:
+                if error.kind == "empty_response" and reply.finish_reason == "length":
+                    # Nothing was left of the budget for an answer: thinking, or blanks, took all of it.
+                    error.kind = "truncated"
                 calls.append(_call(question, reply, endpoint, error))
                 if not again:
                     return Answer(error=error, calls=tuple(calls))

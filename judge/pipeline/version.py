@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
-from judge import rubric
+from judge import resources, rubric
 from judge.config import Config
 from judge.fingerprint import fingerprint
 from judge.prompt import PromptSet
@@ -13,21 +14,31 @@ from judge.rubric import Library
 
 @dataclass(frozen=True)
 class Version:
-    """`fine` is off, on or forced: the version's own setting unless the configuration overrides it."""
+    """`fine` is off, on or forced: the version's own setting unless the configuration overrides it.
+
+    `asked` are the purposes of the calls that judging by it takes.
+    """
 
     library: Library
     prompts: PromptSet
     fine: str
+    asked: tuple[str, ...]
     fingerprint: str
 
     @classmethod
     def load(cls, config: Config, name: str) -> Version:
         """Raises ConfigError for an unknown version, RubricError for a file that cannot be used."""
-        library = rubric.load_library(name)
+        library = _library(name, resources.folder_hash(resources.folder("rubrics", name)))
         prompts = PromptSet.load(library.settings.prompts)
         fine = library.settings.fine if config.rubrics.fine == "auto" else config.rubrics.fine
         asked = (
             "trajectory" if config.steps.mode == "none" else "steps",
             *(() if fine == "off" else ("fine",)),
         )
-        return cls(library, prompts, fine, fingerprint(config, library.hash, prompts.hash, asked))
+        return cls(library, prompts, fine, asked, fingerprint(config, library.hash, prompts.hash, asked))
+
+
+@lru_cache(maxsize=32)
+def _library(name: str, content: str) -> Library:
+    """Reading YAML takes a tenth of a second; a folder whose content hash is known is not read again."""
+    return rubric.load_library(name)

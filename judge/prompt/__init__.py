@@ -20,6 +20,8 @@ __all__ = ["PromptSet", "fine_request", "repair_request", "step_lines", "traject
 _STEP_KEY = (
     '- "steps": list of {"step": number, "reason": string, "label": -1 | 0 | 1}. One entry for each step.\n'
 )
+_PROBLEM_CHARS = 400
+"""A fault may quote a few words of the reply; more of it than this has no place outside the tags."""
 
 
 def trajectory_request(prompts: PromptSet, content: Content, repeat: int = 0) -> Request:
@@ -31,17 +33,20 @@ def trajectory_request(prompts: PromptSet, content: Content, repeat: int = 0) ->
     if rubric is None:
         raise ValueError("a verdict on a run needs a rubric to judge by")
     context = "\n\n".join(f"{_title(name)}:\n{text}" for name, text in content.context.items())
+    data = _blocks(
+        context=context, task=content.instruction, hints=_hints(rubric.fine), run=render_run(content)
+    )
     values = {
         "steps": prompts.fill("steps_whole", {"verify": _spans(content.verify)}) if whole else "",
         "step_key": _STEP_KEY if whole else "",
         "category": rubric.category,
         "rubric": _items(rubric.coarse),
         "output": rubric.output,
-        "context": _block("context", context),
-        "instruction": _block("task", content.instruction),
-        "hints": _hints(rubric.fine),
+        "context": data["context"],
+        "instruction": data["task"],
+        "hints": data["hints"],
         "extent": _extent(content),
-        "run": _block("run", render_run(content)),
+        "run": data["run"],
     }
     ids = [tuple(item.id for item in items) for items in (rubric.coarse, rubric.fine)]
     purpose: Purpose = "steps" if whole else "trajectory"
@@ -55,7 +60,7 @@ def fine_request(prompts: PromptSet, instruction: str, rubric: Rubric) -> Reques
     values = {
         "category": rubric.category,
         "rubric": _items(rubric.coarse),
-        "instruction": _block("task", instruction),
+        "instruction": _blocks(task=instruction)["task"],
     }
     return Request("fine", prompts.messages("fine", values), FINE_SCHEMA, Content(instruction, rubric=rubric))
 
@@ -66,16 +71,31 @@ def repair_request(prompts: PromptSet, request: Request, problem: str, *, budget
     `budget` multiplies max_tokens. The faulty reply itself is not repeated: it may quote the run.
     """
     *before, last = request.messages
-    tail = prompts.fill("repair", {"problem": problem}).rstrip("\n")
+    tail = prompts.fill("repair", {"problem": " ".join(problem.split())[:_PROBLEM_CHARS]}).rstrip("\n")
     text = last["content"]
     content = text + tail if isinstance(text, str) else [*text, {"type": "text", "text": tail}]
     return replace(request, messages=(*before, {**last, "content": content}), budget=budget, verdict_id=None)
 
 
-def _block(name: str, text: str) -> str:
-    """`text` between tags whose code is a hash of the text, so that no text can hold its own closing tag."""
-    code = hashlib.sha256(text.encode()).hexdigest()[:12]
+def _blocks(**texts: str) -> dict[str, str]:
+    """Each text between tags whose code is a hash of the text.
+
+    Whoever knows one text, as an agent knows its task, can compute its code: a code that stands in any of
+    the texts is hashed again, so that no text can hold a tag of its own or of another block.
+    """
+    everything = "\n".join(texts.values())
+    return {name: _block(name, text, everything) for name, text in texts.items()}
+
+
+def _block(name: str, text: str, everything: str) -> str:
+    code = _code(text)
+    while code in everything:
+        code = _code(code)
     return f"<{name}-{code}>\n{text or '(none)'}\n</{name}-{code}>"
+
+
+def _code(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _items(items: Sequence[RubricItem]) -> str:
@@ -83,8 +103,9 @@ def _items(items: Sequence[RubricItem]) -> str:
 
 
 def _hints(items: Sequence[RubricItem]) -> str:
-    return (
-        "\n".join(f'- [{item.id}] {item.text} (the task says: "{item.quote}")' for item in items) or "(none)"
+    """One line each, whatever line ends the judge that proposed them or the instruction put in."""
+    return "\n".join(
+        " ".join(f'- [{item.id}] {item.text} (the task says: "{item.quote}")'.split()) for item in items
     )
 
 

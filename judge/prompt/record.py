@@ -32,7 +32,8 @@ def render_run(content: Content) -> str:
 
 def render_frame(frame: Frame) -> str:
     """One step in full. Absence is written as absence; every line of data is indented under its name."""
-    parts = [f"step {frame.index}" + (f" ({frame.action_type[:80]})" if frame.action_type else "")]
+    kind = " ".join(frame.action_type[:80].split())
+    parts = [f"step {frame.index}" + (f" ({kind})" if kind else "")]
     if frame.text and frame.text != frame.action:
         parts.append(_field("text", frame.text))
     parts.append(_field("action", frame.action if frame.action.strip() else "(none)"))
@@ -60,9 +61,11 @@ def _gap(first: int, last: int) -> str:
 
 
 def _field(name: str, text: str) -> str:
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return f"  {name}: {text}" if "\n" not in text else f"  {name}:\n    " + text.replace("\n", "\n    ")
+    # Every kind of line end counts, or a text could start a line of its own at the margin.
+    lines = text.splitlines()
+    if len(lines) < 2:
+        return f"  {name}: {''.join(lines)}"
+    return "\n    ".join([f"  {name}:", *lines])
 
 
 def _line(step: Step) -> str:

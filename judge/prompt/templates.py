@@ -33,6 +33,8 @@ _FILES = {
     "fine": {"category", "rubric", "instruction"},
     "repair": {"problem"},
 }
+_DATA = frozenset({"context", "instruction", "hints", "extent", "run"})
+"""Placeholders that are filled with data: never part of the system text, and never of its reusable prefix."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,8 @@ class PromptSet:
 def _read(path: Path, names: set[str]) -> str:
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise RubricError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RubricError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     found = set(_PLACEHOLDER.findall(text))
     for what, wrong in (("unknown", found - names), ("missing", names - found)):
         if wrong:
@@ -80,6 +82,13 @@ def _read(path: Path, names: set[str]) -> str:
             )
     if path.stem in ("judge", "fine") and text.count(_DIVIDER) != 1:
         raise RubricError(f"{path}: needs exactly one line '{_DIVIDER.strip()}' between system and user text")
+    if path.stem in ("judge", "fine") and (
+        early := _DATA.intersection(_PLACEHOLDER.findall(text.split(_DIVIDER)[0]))
+    ):
+        raise RubricError(
+            f"{path}: placeholder ${{{min(early)}}} stands before '{_DIVIDER.strip()}'; what an agent or its "
+            "environment wrote belongs in the user text"
+        )
     return text
 
 
