@@ -117,7 +117,10 @@ def _cut(frame: Frame, limits: Mapping[str, int]) -> Frame:
         for name, limit in limits.items()
         if len(text := _text(frame, name)) > limit
     }
-    return replace(frame, **texts) if texts else frame
+    if not texts:
+        return frame
+    lost = sum(len(_text(frame, name)) - len(text) for name, text in texts.items())
+    return replace(frame, **texts, cut=lost)
 
 
 def _text(frame: Frame, name: str) -> str:

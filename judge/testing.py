@@ -94,6 +94,7 @@ class LoopbackServer:
         self._socket = socket.create_server(("127.0.0.1", port), backlog=512)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, daemon=True)
+        self._ready = threading.Event()
         self.delay_s = delay_s
         self.requests: list[dict[str, Any]] = []
         self.served = 0
@@ -105,6 +106,7 @@ class LoopbackServer:
 
     def __enter__(self) -> LoopbackServer:
         self._thread.start()
+        self._ready.wait()
         return self
 
     def __exit__(
@@ -141,6 +143,8 @@ class LoopbackServer:
         server = self._loop.run_until_complete(
             self._loop.create_server(lambda: _Connection(self), sock=self._socket)
         )
+        # Not before: a server that is left at once would be stopped in the middle of its start.
+        self._loop.call_soon(self._ready.set)
         self._loop.run_forever()
         server.close()
         for connection in list(self.connections):

@@ -231,3 +231,11 @@ def test_always_in_time_order_within_both_budgets_and_with_the_end(
     # A marker takes 36 characters where even those are more than a text's share.
     assert length(frames) + errors <= max(max_chars, 36 * 5 * len(frames))
     assert frames == select_key_frames(steps, "create_modify", max_frames, max_chars)
+
+
+def test_a_frame_says_how_much_of_it_was_cut() -> None:
+    steps = [Step(index=0, action="look", observation="x" * 5000), Step(index=1, action="say it", text="y")]
+    shown = select_key_frames(steps, max_chars=1000)
+    assert shown[0].cut == 5000 - len(shown[0].observation) > 0
+    assert shown[1].cut == 0
+    assert [frame.cut for frame in select_key_frames(steps)] == [0, 0]

@@ -15,11 +15,18 @@ def _asked(row: dict[str, Any]) -> Iterator[str]:
     yield f"{row['trajectory_id']} under {row['rubric_version']}"
     why = (row.get("routing") or {}).get("reason")
     yield f"  category    {row['category']}" + (f" ({why})" if why else "")
-    yield f"  shown       {row['frame_count']} key frames, prompts {row['prompt_set']}"
+    yield f"  shown       {_shown(row)}, prompts {row['prompt_set']}"
     for item in row["fine_rubrics"]:
         yield f"  attention   [{item['id']}] {item['text']}  (the task says: {item['quote']!r})"
     for item in row.get("fine_dropped") or []:
         yield f"  not used    {item['item']}: {item['why']}"
+
+
+def _shown(row: dict[str, Any]) -> str:
+    omitted = row.get("omitted") or {}
+    parts = [f"{row['frame_count']} key frames"]
+    parts += [f"{omitted[what]} {what} left out" for what in ("steps", "chars") if omitted.get(what)]
+    return ", ".join(parts)
 
 
 def _found(row: dict[str, Any]) -> Iterator[str]:

@@ -38,6 +38,8 @@ class Judgement:
     calls: tuple[Call, ...] = ()
     fine_dropped: tuple[dict[str, str], ...] = ()
     routing: dict[str, Any] | None = None
+    omitted_steps: int = 0
+    omitted_chars: int = 0
 
 
 def encode_line(row: dict[str, Any]) -> bytes:
@@ -113,6 +115,7 @@ def line_of(judgement: Judgement) -> dict[str, Any]:
         "fine_dropped": list(judgement.fine_dropped),
         "prompt_set": judgement.prompt_set,
         "frame_count": judgement.frame_count,
+        "omitted": {"steps": judgement.omitted_steps, "chars": judgement.omitted_chars},
         "judge_model": judgement.judge_model,
         "repeat": judgement.repeat,
         "fingerprint": reward.fingerprint,

@@ -47,6 +47,8 @@ class _Notes:
     category: str = "general"
     rubric: Rubric | None = None
     frame_count: int = 0
+    omitted_steps: int = 0
+    omitted_chars: int = 0
     calls: list[Call] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
     fine_dropped: list[dict[str, str]] = field(default_factory=list)
@@ -147,6 +149,10 @@ class Pipeline:
         max_frames = None if version.library.settings.frames == "all" else limits.max_frames
         shown = frames.select_key_frames(run.steps, notes.category, max_frames, limits.max_chars)
         notes.frame_count = len(shown)
+        notes.omitted_steps = len(run.steps) - sum(1 + frame.repeats for frame in shown)
+        notes.omitted_chars = sum(frame.cut for frame in shown)
+        if notes.omitted_steps or notes.omitted_chars:
+            notes.flags.append("trajectory_truncated")
         if injection.suspicions([run.instruction, *_shown_texts(shown)]):
             notes.flags.append("injection_suspected")
         whole = mode == "whole"
@@ -183,6 +189,8 @@ class Pipeline:
             rubric_hash=version.library.hash,
             prompt_set=version.prompts.name,
             frame_count=notes.frame_count,
+            omitted_steps=notes.omitted_steps,
+            omitted_chars=notes.omitted_chars,
             judge_model=self._asking.endpoint(purpose).model or "",
             repeat=repeat,
             scheme=self._config.reward.scheme,

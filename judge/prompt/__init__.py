@@ -17,9 +17,6 @@ from judge.schema import Content, Purpose, Request, Rubric, RubricItem
 
 __all__ = ["PromptSet", "fine_request", "repair_request", "step_lines", "trajectory_request"]
 
-_STEP_KEY = (
-    '- "steps": list of {"step": number, "reason": string, "label": -1 | 0 | 1}. One entry for each step.\n'
-)
 _PROBLEM_CHARS = 400
 """A fault may quote a few words of the reply; more of it than this has no place outside the tags."""
 
@@ -36,9 +33,10 @@ def trajectory_request(prompts: PromptSet, content: Content, repeat: int = 0) ->
     data = _blocks(
         context=context, task=content.instruction, hints=_hints(rubric.fine), run=render_run(content)
     )
+    steps, labels = prompts.fill("steps_whole", {"verify": _spans(content.verify)}) if whole else ("", "")
     values = {
-        "steps": prompts.fill("steps_whole", {"verify": _spans(content.verify)}) if whole else "",
-        "step_key": _STEP_KEY if whole else "",
+        "steps": steps,
+        "labels": f"{labels} " if labels else "",
         "category": rubric.category,
         "rubric": _items(rubric.coarse),
         "output": rubric.output,
@@ -71,7 +69,7 @@ def repair_request(prompts: PromptSet, request: Request, problem: str, *, budget
     `budget` multiplies max_tokens. The faulty reply itself is not repeated: it may quote the run.
     """
     *before, last = request.messages
-    tail = prompts.fill("repair", {"problem": " ".join(problem.split())[:_PROBLEM_CHARS]}).rstrip("\n")
+    [tail] = prompts.fill("repair", {"problem": " ".join(problem.split())[:_PROBLEM_CHARS]})
     text = last["content"]
     content = text + tail if isinstance(text, str) else [*text, {"type": "text", "text": tail}]
     return replace(request, messages=(*before, {**last, "content": content}), budget=budget, verdict_id=None)

@@ -22,19 +22,20 @@ _FILES = {
         "category",
         "rubric",
         "output",
-        "step_key",
         "context",
         "instruction",
         "hints",
         "extent",
         "run",
+        "labels",
     },
     "steps_whole": {"verify"},
     "fine": {"category", "rubric", "instruction"},
     "repair": {"problem"},
 }
-_DATA = frozenset({"context", "instruction", "hints", "extent", "run"})
-"""Placeholders that are filled with data: never part of the system text, and never of its reusable prefix."""
+_ONE_PART = frozenset({"repair"})
+_DATA = frozenset({"context", "instruction", "hints", "extent", "run", "labels", "verify"})
+"""Placeholders that differ from run to run: never in the system text, which endpoints keep as a prefix."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class PromptSet:
 
     name: str
     hash: str
-    templates: Mapping[str, str]
+    templates: Mapping[str, tuple[str, ...]]
 
     @classmethod
     def load(cls, name: str) -> PromptSet:
@@ -56,41 +57,39 @@ class PromptSet:
         templates = {file: _read(folder / f"{file}.md", names) for file, names in _FILES.items()}
         return cls(folder.name, resources.folder_hash(folder), templates)
 
-    def fill(self, file: str, values: Mapping[str, str]) -> str:
-        """The template with its placeholders replaced."""
-        return _fill(self.templates[file], values)
+    def fill(self, file: str, values: Mapping[str, str]) -> tuple[str, ...]:
+        """The parts of a template, system before user, with their placeholders replaced."""
+        return tuple(_PLACEHOLDER.sub(lambda match: values[match[1]], part) for part in self.templates[file])
 
     def messages(self, file: str, values: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-        """The system and the user message of a template that holds both."""
-        system, user = self.templates[file].split(_DIVIDER)
-        return (
-            {"role": "system", "content": _fill(system, values)},
-            {"role": "user", "content": _fill(user, values).rstrip("\n")},
-        )
+        """The system and the user message of a template."""
+        system, user = self.fill(file, values)
+        return {"role": "system", "content": system}, {"role": "user", "content": user}
 
 
-def _read(path: Path, names: set[str]) -> str:
+def _read(path: Path, names: set[str]) -> tuple[str, ...]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8").rstrip("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise RubricError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     found = set(_PLACEHOLDER.findall(text))
     for what, wrong in (("unknown", found - names), ("missing", names - found)):
         if wrong:
             raise RubricError(
-                f"{path}: {what} placeholder ${{{sorted(wrong)[0]}}}; it takes {', '.join(sorted(names))}"
+                f"{path}: {what} placeholder ${{{min(wrong)}}}; it takes {', '.join(sorted(names))}"
             )
-    if path.stem in ("judge", "fine") and text.count(_DIVIDER) != 1:
-        raise RubricError(f"{path}: needs exactly one line '{_DIVIDER.strip()}' between system and user text")
-    if path.stem in ("judge", "fine") and (
-        early := _DATA.intersection(_PLACEHOLDER.findall(text.split(_DIVIDER)[0]))
-    ):
+    parts = tuple(text.split(_DIVIDER))
+    if path.stem not in _ONE_PART:
+        _check_parts(path, parts)
+    return parts
+
+
+def _check_parts(path: Path, parts: tuple[str, ...]) -> None:
+    line = f"'{_DIVIDER.strip()}'"
+    if len(parts) != 2:
+        raise RubricError(f"{path}: needs exactly one line {line} between system and user text")
+    if early := _DATA.intersection(_PLACEHOLDER.findall(parts[0])):
         raise RubricError(
-            f"{path}: placeholder ${{{min(early)}}} stands before '{_DIVIDER.strip()}'; what an agent or its "
-            "environment wrote belongs in the user text"
+            f"{path}: placeholder ${{{min(early)}}} stands before {line}; what an agent or its environment "
+            "wrote, and what differs from run to run, belongs in the user text"
         )
-    return text
-
-
-def _fill(template: str, values: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda match: values[match[1]], template)

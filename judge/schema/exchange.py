@@ -18,7 +18,7 @@ class Frame:
     """One step as the judge is shown it: the stored step without labels, rewards or other extras.
 
     `action` is the step's whole deed, tool calls spelled out. `reasons` say why it was kept; `repeats`
-    counts the identical steps after it that were folded into it.
+    counts the identical steps after it that were folded into it, `cut` the characters its texts lost.
     """
 
     index: int
@@ -32,6 +32,7 @@ class Frame:
     screenshot: Any = field(default=None, repr=False)
     reasons: tuple[str, ...] = ()
     repeats: int = 0
+    cut: int = 0
 
     @classmethod
     def of(cls, step: Step, reasons: tuple[str, ...] = (), repeats: int = 0) -> Frame:

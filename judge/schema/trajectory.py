@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
@@ -177,11 +176,11 @@ class Trajectory(BaseModel):
 
     @field_validator("steps")
     @classmethod
-    def _ascending(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        for before, after in pairwise(steps):
-            if after.index <= before.index:
+    def _counted(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        for position, step in enumerate(steps):
+            if step.index != position:
                 raise ValueError(
-                    f"step {after.index} follows step {before.index}; step indices are 0-based and must rise"
+                    f"step {position} has index {step.index}; indices are 0-based and count every step"
                 )
         return steps
 

@@ -59,7 +59,9 @@ def _trajectory(number: int) -> Trajectory:
         )
         for index in range(12)
     ]
-    instruction = f"Change the delivery date of order #{1000 + task} to 2026-12-{1 + task % 28:02d}, not earlier."
+    instruction = (
+        f"Change the delivery date of order #{1000 + task} to 2026-12-{1 + task % 28:02d}, not earlier."
+    )
     return Trajectory(trajectory_id=str(number), task_id=str(task), instruction=instruction, steps=steps)
 
 
@@ -187,8 +189,6 @@ def _as_one_text(sent: dict[str, Any]) -> str:
     return "\n".join(message["content"] for message in sent["messages"])
 
 
-
-
 def run_variant(name: str, count: int, base_url: str) -> None:
     _pin(0)
     figures = globals()[name](trajectories(count), base_url)
@@ -211,7 +211,8 @@ def compare(names: list[str], count: int, delay_s: float) -> None:
         text=True,
         preexec_fn=lambda: _pin(1),
     )
-    assert server.stdin and server.stdout
+    assert server.stdin is not None
+    assert server.stdout is not None
     base_url = server.stdout.readline().strip()
     print(f"\n{count} trajectories, concurrency {CONCURRENCY}, server delay {delay_s * 1000:g} ms")
     print(f"{'variant':<10} {'CPU s/1000':>10} {'x bare':>7} {'runs/s':>8} {'peak MB':>8}")
@@ -230,7 +231,16 @@ def compare(names: list[str], count: int, delay_s: float) -> None:
 
 
 def _in_own_process(name: str, count: int, base_url: str) -> dict[str, float]:
-    command = [sys.executable, __file__, "--variant", name, "--trajectories", str(count), "--base-url", base_url]
+    command = [
+        sys.executable,
+        __file__,
+        "--variant",
+        name,
+        "--trajectories",
+        str(count),
+        "--base-url",
+        base_url,
+    ]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=_environment())
     figures: dict[str, float] = json.loads(done.stdout)
     return figures

@@ -238,7 +238,7 @@ def test_fewer_frames_are_tried_once_where_the_context_is_too_short() -> None:
     judge, client = scripted(answers, context_retry="fewer_frames", frames={"max_frames": 6})
     run = trajectory(steps=[{"action": f"hover('{i}')"} for i in range(9)])
     reward = judge.score(run)
-    assert (reward.value, reward.flags) == (1.0, ("fewer_frames",))
+    assert (reward.value, reward.flags) == (1.0, ("trajectory_truncated", "fewer_frames"))
     assert [len(request.content.frames) for request in client.requests] == [6, 3]
     judge, client = scripted(answers)
     assert judge.score(run).error_kind == "context_length"
@@ -258,3 +258,18 @@ def test_a_bug_in_a_client_surfaces() -> None:
     judge, _ = scripted(RuntimeError("a bug"))
     with pytest.raises(RuntimeError, match="a bug"):
         judge.score(trajectory())
+
+
+def test_what_the_judge_was_not_shown_is_in_the_record(tmp_path: Path) -> None:
+    steps = [Step(index=i, action=f"look {i}", observation="x" * 2000) for i in range(6)]
+    log = tmp_path / "log.jsonl"
+    judge, _ = scripted(frames={"max_frames": 4, "max_chars": 3000}, log={"path": log})
+    with judge:
+        judge.score(trajectory("long", steps=steps))
+        judge.score(trajectory("short"))
+    long, short = rows(log)
+    assert long["omitted"]["steps"] == 2
+    assert 4 * 2000 - 3000 <= long["omitted"]["chars"] <= 4 * 2000
+    assert "trajectory_truncated" in long["flags"]
+    assert short["omitted"] == {"steps": 0, "chars": 0}
+    assert "trajectory_truncated" not in short["flags"]

@@ -167,7 +167,7 @@ def test_whole_asks_for_a_label_of_each_step_by_its_number() -> None:
     steps = [Step(index=i, action="x") for i in (0, 1, 2, 5, 7, 8)]
     request = trajectory_request(PROMPTS, content(steps, "whole"))
     assert request.purpose == "steps"
-    assert "Label each of the steps 0 to 2, 5, 7 to 8 exactly once" in texts(request)[0]
+    assert "Label each of the steps 0 to 2, 5, 7 to 8, by its number." in texts(request)[1]
     assert '"label": -1 | 0 | 1' in texts(request)[0]
 
 

@@ -34,7 +34,7 @@ BAD_RECORDS = [
     ({**GOOD, "steps": None}, "steps: is null"),
     ({**GOOD, "steps": "click"}, "steps: must be a list (it is 'click')"),
     ({**GOOD, "steps": [{}, "click"]}, "steps.1: must be an object (it is 'click')"),
-    ({**GOOD, "steps": [{"index": 1}, {"index": 1}]}, "steps: step 1 follows step 1"),
+    ({**GOOD, "steps": [{"index": 1}, {"index": 1}]}, "steps: step 0 has index 1"),
     ({**GOOD, "steps": [{"index": -1}]}, "steps.0.index: "),
     ({**GOOD, "steps": [{"tool_calls": ["click"]}]}, "steps.0.tool_calls.0: must be an object"),
     ({**GOOD, "trajectory_id": 1.0}, "trajectory_id: must be text (it is 1.0)"),
