@@ -75,7 +75,7 @@ class Channel:
         call = _Call(request, estimate_tokens(request.messages), dialect, deadline)
         async with deadline.running():
             try:
-                return await retrying(self._endpoint, deadline.left)(self._attempt, call)
+                return await self._persistently(call)
             except asyncio.CancelledError:
                 if not deadline.expired:
                     raise
@@ -83,6 +83,22 @@ class Channel:
             except Fault as fault:
                 self._breaker.note(fault)
                 raise fault.as_error(call.attempts, call.latency_ms) from None
+
+    async def _persistently(self, call: _Call) -> Reply:
+        """Try as often as the policy says. The controller is built only once there is something to retry."""
+        try:
+            return await self._attempt(call)
+        except Fault as fault:
+            if not fault.retryable:
+                raise
+            first: list[Fault] = [fault]
+
+        async def attempt() -> Reply:
+            if first:
+                raise first.pop()
+            return await self._attempt(call)
+
+        return await retrying(self._endpoint, call.deadline.left)(attempt)
 
     async def _attempt(self, call: _Call) -> Reply:
         """One try of the retry policy: one request, and one more for each parameter refused."""

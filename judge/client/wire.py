@@ -1,13 +1,16 @@
 """One HTTP request through the OpenAI SDK, and what came back as bytes.
 
-The SDK brings the connection pool, the proxies and the headers; the body is read by judge.client.envelope,
-because a typed parse costs twice the CPU and turns malformed bodies into AttributeErrors. The SDK's aiohttp
-transport is used where it is installed. httpx and its successor are never imported here: the classes are
-taken from whichever of them the installed SDK speaks.
+The SDK brings the connection pool, the proxies, the address and the headers; the body is read by
+judge.client.envelope, because a typed parse costs twice the CPU and turns malformed bodies into
+AttributeErrors. The SDK builds the first request to an endpoint; the ones that follow differ only in their
+body, are made from it, and go out through the same SDK http client: building each anew costs more CPU than
+sending it. The SDK's aiohttp transport is used where it is installed. httpx and its successor are never
+imported here: the classes are taken from whichever of them the installed SDK speaks.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Awaitable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -43,6 +46,8 @@ class _Response(Protocol):
     def headers(self) -> Mapping[str, str]: ...
     @property
     def content(self) -> bytes: ...
+    @property
+    def request(self) -> Any: ...
 
 
 class Wire:
@@ -56,6 +61,7 @@ class Wire:
         self._http = _http_client()
         self._sdk = self._connect(endpoint)
         self._response_type: Any = _sibling(self._http, "Response")
+        self._template: Any = None
 
     def _connect(self, endpoint: Endpoint) -> AsyncOpenAI:
         from openai import AsyncOpenAI, Timeout
@@ -74,15 +80,26 @@ class Wire:
 
         Raises Fault: timeout, connection_error (both retryable), bad_request where no request can be made.
         """
+        if self._template is not None:
+            return await self._exchange(self._send_like(self._template, body))
         return await self._exchange(
-            self._sdk.post("/chat/completions", cast_to=self._response_type, body=body)
+            self._sdk.post("/chat/completions", cast_to=self._response_type, body=body), is_template=True
         )
 
     async def get(self, path: str) -> Received:
         """Fetch a path below the base URL, such as /models; returns and raises as `post` does."""
         return await self._exchange(self._sdk.get(path, cast_to=self._response_type))
 
-    async def _exchange(self, response: Awaitable[_Response]) -> Received:
+    async def _send_like(self, template: Any, body: dict[str, Any]) -> _Response:
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        headers = [each for each in template.headers.raw if each[0].lower() != b"content-length"]
+        request = type(template)(
+            "POST", template.url, headers=headers, content=content, extensions=template.extensions
+        )
+        response: _Response = await self._http.send(request)
+        return response
+
+    async def _exchange(self, response: Awaitable[_Response], is_template: bool = False) -> Received:
         from openai import APIStatusError
 
         try:
@@ -94,6 +111,8 @@ class Wire:
         # Everything, because the SDK lets errors of the transport beneath it through unwrapped.
         except Exception as error:
             raise self._unreached(error) from None
+        if is_template:
+            self._template = answer.request
         return self._received(answer)
 
     def _received(self, response: _Response) -> Received:
@@ -187,12 +206,11 @@ def _sibling(client: Any, name: str) -> Any:
 
 def _is_late(chain: list[BaseException]) -> bool:
     """Whether a time-out is at the root. The SDK over aiohttp says so of a refused connection as well."""
-    from openai import APITimeoutError
-
     ours = [cause for cause in chain if type(cause).__module__.startswith("aiohttp")]
     if ours:
         return any(isinstance(cause, TimeoutError) for cause in ours)
-    return isinstance(chain[0], APITimeoutError)
+    # APITimeoutError of the SDK; ReadTimeout and its kin of the http library beneath it.
+    return any("Timeout" in type(cause).__name__ for cause in chain)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

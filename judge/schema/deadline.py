@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from types import TracebackType
 
 
 class Deadline:
@@ -20,19 +19,12 @@ class Deadline:
         self._until = 0.0
         self._scope: asyncio.Timeout | None = None
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Run the clock; raises TimeoutError once the seconds are spent. Within itself it changes nothing."""
-        if self._scope is not None:
-            yield
-            return
-        try:
-            async with asyncio.timeout(self._left) as self._scope:
-                self._until = asyncio.get_running_loop().time() + self._left
-                yield
-        finally:
-            self._left = self.left()
-            self._scope = None
+    def running(self) -> _Running:
+        """A context in which the clock runs; within itself it changes nothing.
+
+        Raises TimeoutError once the seconds are spent.
+        """
+        return _Running(self)
 
     def left(self) -> float:
         """Seconds that are left, while the clock runs."""
@@ -54,3 +46,30 @@ class Deadline:
         self._until = asyncio.get_running_loop().time() + self._left
         if self._scope is not None:
             self._scope.reschedule(self._until)
+
+
+class _Running:
+    """A class and not a generator: every call of every trajectory passes through two of these."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+        self._scope: asyncio.Timeout | None = None
+
+    async def __aenter__(self) -> None:
+        deadline = self._deadline
+        if deadline._scope is not None:
+            return
+        self._scope = deadline._scope = asyncio.timeout(deadline._left)
+        await self._scope.__aenter__()
+        deadline._until = asyncio.get_running_loop().time() + deadline._left
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._scope is None:
+            return
+        self._deadline._left = self._deadline.left()
+        try:
+            await self._scope.__aexit__(kind, error, trace)
+        finally:
+            self._deadline._scope = None
