@@ -58,6 +58,7 @@ class DiskStore:
         self._off = False
         self._forsaken: list[Any] = []
         self._said: set[str] = set()
+        self._headroom = 0
         self._lock = Lock()
 
     def get(self, key: str) -> str | None:
@@ -75,9 +76,17 @@ class DiskStore:
             self._cache = None
 
     def _set(self, cache: Any, key: str, text: str) -> None:
-        if "full" not in self._said and cache.volume() + len(text) + 2 * _PAGE > self._limit:
-            self._say("full", "has reached cache.size_limit_gb: from now on the oldest replies make room")
+        self._headroom -= len(text) + 2 * _PAGE
+        if self._headroom < 0 and "full" not in self._said:
+            self._measure(cache, len(text) + 2 * _PAGE)
         cache.set(key, text)
+
+    def _measure(self, cache: Any, needed: int) -> None:
+        """See how much room is left. It is seen again long before that is used up: others write here too."""
+        free = self._limit - cache.volume()
+        self._headroom = free // 16
+        if free < needed:
+            self._say("full", "has reached cache.size_limit_gb: from now on the oldest replies make room")
 
     def _use(self, action: Callable[[Any], Any]) -> Any:
         """What `action` returns; None where it fails, and then the store is mended or switched off."""

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from judge import frames, injection, prompt, route, rubric, verdict
+from judge import frames, injection, prompt, route, verdict
 from judge.cache import ReplyCache
 from judge.config import Config, FramesSection
 from judge.errors import ConfigError, InputError, JudgeError
 from judge.log import Judgement
 from judge.pipeline.asking import Asking, Client
+from judge.pipeline.fine import FineItems, read_fine
 from judge.pipeline.rewarded import DID_NOTHING, failed, reward_of, verifier_reward
 from judge.pipeline.version import Version
 from judge.schema import (
@@ -27,7 +28,6 @@ from judge.schema import (
     Request,
     Reward,
     Rubric,
-    RubricItem,
     StepVerdict,
     Trajectory,
     TrajectoryVerdict,
@@ -51,7 +51,7 @@ class _Notes:
     omitted_chars: int = 0
     calls: list[Call] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
-    fine_dropped: list[dict[str, str]] = field(default_factory=list)
+    fine_dropped: tuple[dict[str, str], ...] = ()
     routing: dict[str, Any] | None = None
 
 
@@ -86,7 +86,8 @@ class Pipeline:
         if run.is_empty:
             return self._empty(run)
         coarse = self._route(run, version, notes)
-        notes.rubric = version.library.rubric(coarse.category, await self._fine(run, version, coarse, notes))
+        fine = await self._fine(run, version, coarse, notes)
+        notes.rubric, notes.fine_dropped = version.library.rubric(coarse.category, fine.kept), fine.dropped
         try:
             judged, steps = await self._grade(run, version, notes, repeat, self._config.frames)
         except JudgeError as error:
@@ -123,26 +124,20 @@ class Pipeline:
         notes.routing = {"reason": routed.reason, "cues": [list(hit) for hit in routed.hits]}
         return version.library.rubric(routed.category)
 
-    async def _fine(
-        self, run: Trajectory, version: Version, coarse: Rubric, notes: _Notes
-    ) -> list[RubricItem]:
-        """At most two items grounded in the instruction's own words; the same for every run of a task."""
+    async def _fine(self, run: Trajectory, version: Version, coarse: Rubric, notes: _Notes) -> FineItems:
+        """The same for every run of a task, or siblings would be judged by different rubrics."""
         if version.fine == "off":
-            return []
+            return FineItems()
         request = prompt.fine_request(version.prompts, run.instruction, coarse)
         try:
-            proposed = await self._ask(request, _read_items, version, notes)
+            return await self._ask(
+                request, lambda reply: read_fine(reply, run.instruction, coarse.coarse), version, notes
+            )
         except JudgeError:
             if self._config.rubrics.on_fine_error == "fail":
                 raise
             notes.flags.append("fine_failed")
-            return []
-        notes.fine_dropped = [
-            {"item": str(item), "why": why}
-            for item, why in rubric.sift(proposed, run.instruction, coarse.coarse)
-            if why
-        ]
-        return rubric.ground(proposed, run.instruction, coarse.coarse)
+            return FineItems()
 
     def _content(self, run: Trajectory, version: Version, notes: _Notes, limits: FramesSection) -> Content:
         mode = self._config.steps.mode
@@ -196,7 +191,7 @@ class Pipeline:
             scheme=self._config.reward.scheme,
             reward=reward,
             calls=tuple(notes.calls),
-            fine_dropped=tuple(notes.fine_dropped),
+            fine_dropped=notes.fine_dropped,
             routing=notes.routing,
         )
 
@@ -228,12 +223,3 @@ def _read_graded(reply: Reply, content: Content) -> Graded:
     if reply.flags:
         judged = judged.model_copy(update={"flags": (*judged.flags, *reply.flags)})
     return judged, steps
-
-
-def _read_items(reply: Reply) -> list[Any]:
-    found = verdict.parse_object(
-        reply.text, keys=("items",), finish_reason=reply.finish_reason or "stop", verdict_id=reply.verdict_id
-    )
-    if not isinstance(items := found.get("items"), list):
-        raise JudgeError("invalid_verdict", '"items" must be a list', raw=reply.text)
-    return items

@@ -65,24 +65,25 @@ class Asking:
         """
         endpoint = self.endpoint(request.purpose)
         key = request_key(endpoint, request)
-        stored = self._stored(request, key)
-        if stored is not None:
-            try:
-                value = read(stored)
-            except JudgeError:
-                pass  # Stored by an older reading of replies: ask again.
-            else:
-                calls.append(_call(request, stored, endpoint))
-                return value
-        mine = False
+        shared = request.purpose in _SHARED
+        answer = _known(
+            self._cache.memo.get(key) if shared else self._cache.get(key), request, endpoint, read
+        )
+        mine = answer is not None
 
         async def produce() -> Answer[T]:
             nonlocal mine
             mine = True
+            # All runs of a task ask at once: one of them looks on the disk.
+            if shared and (stored := self._cache.get(key)):
+                self._cache.memo.put(key, stored)
+                if known := _known(stored, request, endpoint, read):
+                    return known
             return await self._fresh(request, read, prompts, endpoint, key)
 
-        answer: Answer[T] = await self._cache.through(key, produce)
-        calls.extend(answer.calls if mine else [_shared(call) for call in answer.calls[-1:]])
+        if answer is None:
+            answer = await self._cache.through(key, produce)
+        calls.extend(answer.calls if mine else [_told(call) for call in answer.calls[-1:]])
         if answer.error is not None:
             raise answer.error
         assert answer.value is not None
@@ -134,15 +135,22 @@ class Asking:
             message = f"no reply within judge.deadline_s = {deadline.seconds:g} s"
             raise JudgeError("timeout", message) from None
 
-    def _stored(self, request: Request, key: str) -> Reply | None:
-        if request.purpose in _SHARED and (reply := self._cache.memo.get(key)) is not None:
-            return reply
-        return self._cache.get(key)
-
     def _store(self, request: Request, key: str, reply: Reply) -> None:
         if request.purpose in _SHARED:
             self._cache.memo.put(key, reply)
         self._cache.put(key, reply)
+
+
+def _known(
+    stored: Reply | None, request: Request, endpoint: Endpoint, read: Callable[[Reply], T]
+) -> Answer[T] | None:
+    """The answer in a stored reply; None where there is none, or none that today's reading accepts."""
+    if stored is None:
+        return None
+    try:
+        return Answer(read(stored), calls=(_call(request, stored, endpoint),))
+    except JudgeError:
+        return None
 
 
 def _call(request: Request, reply: Reply, endpoint: Endpoint, error: JudgeError | None = None) -> Call:
@@ -177,7 +185,7 @@ def _failed_call(request: Request, endpoint: Endpoint, error: JudgeError) -> Cal
     )
 
 
-def _shared(call: Call) -> Call:
+def _told(call: Call) -> Call:
     """A call that another judgement paid for: told, not counted."""
     return replace(call, cached=True, attempts=0, latency_ms=0.0, cost=None)
 
