@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -153,7 +153,7 @@ def _call(call: Call) -> dict[str, Any]:
         "attempts": call.attempts,
         "cached": call.cached,
         "latency_ms": round(call.latency_ms, 3),
-        "usage": asdict(call.usage) if call.usage else None,
+        "usage": _usage(call.usage) if call.usage else None,
         "cost": call.cost,
         "finish_reason": call.finish_reason,
         "response_format": call.response_format,
@@ -161,6 +161,10 @@ def _call(call: Call) -> dict[str, Any]:
         "raw": call.raw,
         "error": call.error,
     }
+
+
+def _usage(usage: Usage) -> dict[str, int | None]:
+    return {name: getattr(usage, name) for name in Usage.__dataclass_fields__}
 
 
 def _total_usage(calls: Iterable[Call]) -> dict[str, int | None] | None:
