@@ -257,9 +257,9 @@ def test_a_full_disk_switches_the_cache_off_with_one_warning(tmp_path: Path) -> 
 
 MOUNTS = """\
 /dev/sda1 / ext4 rw 0 0
-server:/home /home nfs4 rw 0 0
-/dev/sdb1 /home/me/local\\040disk xfs rw 0 0
-tmpfs /homely tmpfs rw 0 0
+server:/data /data nfs4 rw 0 0
+/dev/sdb1 /data/me/local\\040disk xfs rw 0 0
+tmpfs /datalike tmpfs rw 0 0
 """
 
 
@@ -267,10 +267,10 @@ tmpfs /homely tmpfs rw 0 0
     ("path", "kind"),
     [
         ("/var", None),
-        ("/home/me", "nfs4"),
-        ("/home/me/local disk/x", None),
-        ("/homely", None),
-        ("/homes", None),
+        ("/data/me", "nfs4"),
+        ("/data/me/local disk/x", None),
+        ("/datalike", None),
+        ("/datas", None),
     ],
 )
 def test_network_file_systems_are_told_by_their_mount(path: str, kind: str | None, tmp_path: Path) -> None:

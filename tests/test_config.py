@@ -207,10 +207,10 @@ class TestKeywords:
             assert (config.cache.dir, config.log.path) == (None, None)
 
     def test_a_tilde_is_the_home_folder(self, monkeypatch):
-        monkeypatch.setenv("HOME", "/home/someone")
+        monkeypatch.setenv("HOME", "/data/someone")
         config = Config(cache={"dir": "~/judge"}, log={"path": "~/{pid}.jsonl"})
-        assert config.cache.dir == Path("/home/someone/judge")
-        assert config.log.path == Path("/home/someone/{pid}.jsonl")
+        assert config.cache.dir == Path("/data/someone/judge")
+        assert config.log.path == Path("/data/someone/{pid}.jsonl")
 
     def test_it_is_frozen(self):
         with pytest.raises(ValueError, match="frozen"):
