@@ -57,6 +57,45 @@ def test_packaged_settings():
     assert len(adapt.categories) == 10
 
 
+def test_the_versions_of_the_ablation_differ_in_one_setting_each():
+    static, adapt = load_library("static_v1"), load_library("adapt_v1")
+    texts = {
+        "coarse_v1": (adapt, "off", "key"),
+        "fine_v1": (static, "on", "key"),
+        "adapt_forced_v1": (adapt, "forced", "key"),
+        "adapt_allframes_v1": (adapt, "on", "all"),
+    }
+    for name, (base, fine, frames) in texts.items():
+        library = load_library(name)
+        assert (library.settings.fine, library.settings.frames) == (fine, frames)
+        assert library.categories == base.categories
+        assert library.cues == base.cues
+        assert library.rubric("general").version == name
+    assert len({load_library(name).hash for name in names("rubrics")}) == len(names("rubrics"))
+
+
+def test_a_folder_may_extend_a_version_and_replace_some_of_it(own, tmp_path):
+    mine = "name: communication\nsteps: [It was sent]\n"
+    path = own(version=VERSION + "extends: adapt_v1\n", communication=mine)
+    library = load_library(path)
+    assert library.rubric("communication").items[0].text == "It was sent"
+    assert library.rubric("transfer").items == load_library("adapt_v1").rubric("transfer").items
+    (tmp_path / "own_v1" / "general.yaml").unlink()
+    assert load_library(path).categories["general"] == load_library("adapt_v1").categories["general"]
+
+
+@pytest.mark.parametrize(
+    ("extends", "says"),
+    [
+        ("adapt_v9", "extends: unknown rubric version 'adapt_v9'"),
+        ("coarse_v1", "extends: coarse_v1 itself extends adapt_v1"),
+    ],
+)
+def test_what_is_extended_must_be_there_and_stand_alone(own, extends, says):
+    with pytest.raises(RubricError, match=rf"version\.yaml: {says}"):
+        load_library(own(version=VERSION + f"extends: {extends}\n"))
+
+
 def test_an_entry_is_a_mapping_or_a_text_named_by_kind_and_position(own):
     text = "name: x\nsteps: [A, {id: mine, text: B}, C]\npitfalls: [D]\nrules: [E]\noutput: F\n"
     rubric = load_library(own(tidy=text)).rubric("tidy")
@@ -134,7 +173,7 @@ def test_a_version_is_complete(own):
     (folder / "general.yaml").write_text(GENERAL)
     with pytest.raises(RubricError, match=r"version\.yaml: missing"):
         load_library(str(folder))
-    with pytest.raises(ConfigError, match="there are adapt_v1"):
+    with pytest.raises(ConfigError, match="there are adapt_allframes_v1, adapt_forced_v1, adapt_v1"):
         load_library("adapt_v0")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from judge import resources, rubric
+from judge import rubric
 from judge.config import Config
 from judge.fingerprint import fingerprint
 from judge.prompt import PromptSet
@@ -28,7 +28,7 @@ class Version:
     @classmethod
     def load(cls, config: Config, name: str) -> Version:
         """Raises ConfigError for an unknown version, RubricError for a file that cannot be used."""
-        library = _library(name, resources.folder_hash(resources.folder("rubrics", name)))
+        library = _library(name, rubric.content_hash(name))
         prompts = PromptSet.load(library.settings.prompts)
         fine = library.settings.fine if config.rubrics.fine == "auto" else config.rubrics.fine
         asked = (

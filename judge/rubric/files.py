@@ -86,9 +86,14 @@ class CategoryFile(_File):
 
 
 class VersionFile(_File):
-    """`version.yaml`: how a version wants to be used. `prompts` names a prompt set."""
+    """`version.yaml`: how a version wants to be used. `prompts` names a prompt set.
+
+    `extends` names a packaged version whose category files serve where the folder has none of its own, so
+    that two versions that are to differ in one setting cannot come to differ in their texts.
+    """
 
     description: Text
+    extends: Text | None = None
     prompts: Text = "v1"
     fine: Literal["on", "off", "forced"] = "on"
     frames: Literal["key", "all"] = "key"

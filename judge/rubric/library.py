@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
-from judge.errors import RubricError
+from judge.errors import ConfigError, RubricError
 from judge.resources import folder, folder_hash
 from judge.rubric.files import CategoryFile, VersionFile, read
 from judge.schema import Rubric, RubricItem
@@ -24,7 +25,7 @@ class Library:
     Attributes:
         version: its name in logs: the packaged name, or the name of the user's folder.
         folder: where it was read from.
-        hash: 16 hex digits over its files; changes with any byte of them.
+        hash: 16 hex digits over its files; changes with any byte of them (see `content_hash`).
         settings: what `version.yaml` says.
         categories: the category files by category (the file's name); always holds "general".
         cues: per category and language (en, zh) the words that speak for it; may be empty.
@@ -70,24 +71,52 @@ def load_library(version: str) -> Library:
     Raises ConfigError for an unknown version, RubricError that names file and key for a faulty file.
     """
     source = folder("rubrics", version)
-    files = _category_files(source)
+    settings = read(_present(source / "version.yaml"), VersionFile)
+    files = _category_files(source, settings)
+    if FALLBACK not in files:
+        raise RubricError(
+            f"{source / FALLBACK}.yaml: missing; every rubric version needs one, or extends one"
+        )
     return Library(
         version=source.resolve().name,
         folder=source,
-        hash=folder_hash(source),
-        settings=read(_present(source / "version.yaml"), VersionFile),
-        categories={path.stem: read(path, CategoryFile) for path in files},
+        hash=content_hash(version),
+        settings=settings,
+        categories={category: read(path, CategoryFile) for category, path in sorted(files.items())},
     )
 
 
-def _category_files(source: Path) -> list[Path]:
+def content_hash(version: str) -> str:
+    """16 hex digits over all files a version is made of, those of the version it extends included."""
+    source = folder("rubrics", version)
+    base = _base(source, read(_present(source / "version.yaml"), VersionFile))
+    own = folder_hash(source)
+    return own if base is None else sha256(f"{own} {folder_hash(base)}".encode()).hexdigest()[:16]
+
+
+def _category_files(source: Path, settings: VersionFile) -> dict[str, Path]:
     if misnamed := sorted(path.name for path in source.glob("*.yml")):
         raise RubricError(f"{source / misnamed[0]}: would be ignored; rubric files end in .yaml")
-    _present(source / f"{FALLBACK}.yaml")
-    return sorted(path for path in source.glob("*.yaml") if path.name != "version.yaml")
+    base = _base(source, settings)
+    found = {} if base is None else _category_files(base, VersionFile(description="base"))
+    return found | {path.stem: path for path in source.glob("*.yaml") if path.name != "version.yaml"}
+
+
+def _base(source: Path, settings: VersionFile) -> Path | None:
+    """The folder of the version that is extended. One step only: a chain would hide where a text comes from."""
+    if settings.extends is None:
+        return None
+    place = f"{source / 'version.yaml'}: extends"
+    try:
+        base = folder("rubrics", settings.extends)
+    except ConfigError as error:
+        raise RubricError(f"{place}: {error.message}") from None
+    if (further := read(_present(base / "version.yaml"), VersionFile).extends) is not None:
+        raise RubricError(f"{place}: {settings.extends} itself extends {further}; extend that one")
+    return base
 
 
 def _present(path: Path) -> Path:
     if not path.is_file():
-        raise RubricError(f"{path}: missing; every rubric version needs version.yaml and {FALLBACK}.yaml")
+        raise RubricError(f"{path}: missing; every rubric version needs version.yaml")
     return path
