@@ -1,8 +1,7 @@
 """The embedded judge: a deterministic stand-in, so that everything runs with nothing installed or paid for.
 
-Given a request's content and nothing else, it sees whether a run loops, gives up or stops half-way, and never
-whether its result is right: it shows that a rubric changes a verdict, not that a verdict is true. Errors on
-the way, length and self-praise weigh nothing. Not a training reward; mode prefix is not covered.
+From a request's content alone it sees whether a run loops, gives up or stops half-way, and never whether its
+result is right. Errors on the way, length and praise weigh nothing. Not a training reward.
 """
 
 from __future__ import annotations
@@ -67,18 +66,19 @@ class EmbeddedJudge:
     async def call(self, request: Request) -> Reply:
         """Answer a fine-rubric, step (mode whole) or trajectory request as JSON."""
         content = request.content
-        answer = {"items": _propose(content.instruction)} if request.purpose == "fine" else _grade(content)
+        answer = {"items": _propose(content)} if request.purpose == "fine" else _grade(content)
         text = json.dumps({**answer, "verdict_id": request.verdict_id}, ensure_ascii=False)
         return Reply(text, EMBEDDED_MODEL, verdict_id=request.verdict_id, response_format="embedded")
 
 
-def _propose(instruction: str) -> list[dict[str, str]]:
+def _propose(content: Content) -> list[dict[str, str]]:
     """At most two of: strings in quotation marks, then ids, amounts and dates, then prohibitions."""
     quotes: list[str] = []
-    for match in (match for pattern in _WORTH_QUOTING for match in re.finditer(pattern, instruction)):
+    for match in (match for pattern in _WORTH_QUOTING for match in re.finditer(pattern, content.instruction)):
         quote = match[0].strip()
         if not any(quote in other or other in quote for other in quotes):
             quotes.append(quote)
+    quotes += [content.instruction[:40].strip(), content.instruction[-40:].strip()] * content.forced
     return [{"quote": quote, "text": f"Heeds: {quote}."} for quote in quotes[:2]]
 
 

@@ -12,9 +12,9 @@ import contextlib
 import os
 import queue
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from judge import loops
 from judge.cache import ReplyCache
@@ -22,9 +22,11 @@ from judge.config import Config
 from judge.embedded import EmbeddedJudge
 from judge.errors import ConfigError, JudgeError
 from judge.log import Judgement, RewardLog
-from judge.pipeline import Client, Pipeline, Version
+from judge.pipeline import Answer, Client, Pipeline, Prepared, Version
 from judge.readers import trajectory_from
 from judge.schema import Reward, Trajectory
+
+T = TypeVar("T")
 
 _AHEAD = 4
 """How many trajectories per concurrent call a stream reads ahead of its consumer."""
@@ -104,10 +106,22 @@ class Judge:
         `runs` is read on the judging thread, and only as fast as the rewards are taken. Closing the
         iterator, or leaving the loop over it, cancels what is still being judged.
         """
-        ready: queue.SimpleQueue[tuple[int, Reward | BaseException]] = queue.SimpleQueue()
+        return self._in_order(runs, self._score)
+
+    def prepare_iter(self, runs: Iterable[Judgeable]) -> Iterator[tuple[Job, Answer[Prepared]]]:
+        """Ask for category and fine rubrics as judging the runs will, and judge none; a stream as score_iter.
+
+        With a cache, a later run finds them there. A failure is in the Answer, not raised.
+        """
+        return self._in_order(runs, self._prepare)
+
+    def _in_order(
+        self, runs: Iterable[Judgeable], act: Callable[[Job], Awaitable[T]]
+    ) -> Iterator[T]:
+        ready: queue.SimpleQueue[tuple[int, T | BaseException]] = queue.SimpleQueue()
         slots = asyncio.Semaphore(_AHEAD * self.config.judge.concurrency)
-        stream = loops.Work(self._stream(map(_job, runs), ready, slots))
-        loop, held, expected = loops.background_loop(), dict[int, Reward | BaseException](), 0
+        stream = loops.Work(self._stream(map(_job, runs), act, ready, slots))
+        loop, held, expected = loops.background_loop(), dict[int, T | BaseException](), 0
         try:
             while True:
                 while expected not in held:
@@ -146,6 +160,10 @@ class Judge:
             self._observe(judgement)
         return judgement.reward
 
+    async def _prepare(self, job: Job) -> tuple[Job, Answer[Prepared]]:
+        version = job.rubric_version or self.config.rubrics.version
+        return job, await self._opened().pipeline.prepare(job.run, version)
+
     async def _score_all(self, jobs: list[Job]) -> list[Reward]:
         rewards: list[Reward | None] = [None] * len(jobs)
         todo = iter(enumerate(jobs))
@@ -165,7 +183,8 @@ class Judge:
     async def _stream(
         self,
         jobs: Iterator[Job],
-        ready: queue.SimpleQueue[tuple[int, Reward | BaseException]],
+        act: Callable[[Job], Awaitable[T]],
+        ready: queue.SimpleQueue[tuple[int, T | BaseException]],
         slots: asyncio.Semaphore,
     ) -> None:
         taken = 0
@@ -183,7 +202,7 @@ class Judge:
                     slots.release()
                     return
                 taken += 1
-                ready.put((position, await self._score(job)))
+                ready.put((position, await act(job)))
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -237,11 +256,12 @@ def _check_built(config: Config) -> None:
     unbuilt = {
         "steps.mode prefix": config.steps.mode == "prefix",
         f"reward.scheme {config.reward.scheme}": config.reward.scheme in ("gvpo_process", "weighted"),
-        "rubrics.router llm": config.rubrics.router == "llm",
         "judge.vision on": config.judge.vision == "on",
     }
     if asked := [name for name, is_asked in unbuilt.items() if is_asked]:
         raise ConfigError(f"{asked[0]} is not built yet")
+    if config.judge.endpoint("route").is_embedded and config.rubrics.router != "rules":
+        raise ConfigError(f"rubrics.router {config.rubrics.router}: the embedded judge routes by rules only")
 
 
 def _check(config: Config, version: Version) -> None:

@@ -156,7 +156,7 @@ class TestFile:
             ("judge: {purposes: {grade: {}}}\n", "judge.purposes.grade"),
             ("frames: {max_frames: 0}\n", "frames.max_frames: .*greater than or equal to 1 .it is 0"),
             ("judge: {temperature: .nan}\n", "judge.temperature: "),
-            ("rubrics: {router: magic}\n", "rubrics.router: .*'rules' or 'llm'.*'magic'"),
+            ("rubrics: {router: magic}\n", "rubrics.router: .*'rules', 'llm' or 'joint'.*'magic'"),
             ("reward: {scheme: tarl}\n", "reward.scheme tarl needs step verdicts: set steps.mode to whole"),
             (
                 "reward: {scheme: gvpo_process}\nsteps: {mode: whole}\n",

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from judge import Config, Judge, JudgeError, Trajectory
+from judge.config import EMBEDDED_MODEL
 from judge.errors import ConfigError, InputError
 from judge.log import Judgement
 from judge.schema import Reply, Request
@@ -124,13 +125,17 @@ def test_settings_that_would_fail_each_call_are_refused_at_once(monkeypatch: pyt
         {"steps": {"mode": "prefix"}},
         {"steps": {"mode": "prefix"}, "reward": {"scheme": "gvpo_process"}},
         {"reward": {"scheme": "weighted", "weights": {"score": 1.0}}},
-        {"rubrics": {"router": "llm"}},
         {"judge": {"vision": "on"}},
     ],
 )
 def test_what_is_not_built_is_refused_and_never_passed_over(sections: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="not built yet"):
         scripted(**sections)
+
+
+def test_the_embedded_judge_does_not_route() -> None:
+    with pytest.raises(ConfigError, match="router llm: the embedded judge routes by rules only"):
+        Judge(Config(judge={"model": EMBEDDED_MODEL}, rubrics={"router": "llm"}))
 
 
 def test_every_judgement_is_observed_and_logged(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ class RubricsSection(Section):
     """Which rubric version judges: a packaged name, or the path of a folder of your own."""
 
     version: str = DEFAULT_VERSION
-    router: Literal["rules", "llm"] = "rules"
+    router: Literal["rules", "llm", "joint"] = "rules"
     fine: OnOff = "auto"
     on_fine_error: Literal["fail", "coarse"] = "fail"
 

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from judge import frames, injection, prompt, route, verdict
+from judge import frames, injection, prompt, verdict
 from judge.cache import ReplyCache
-from judge.config import Config, FramesSection
+from judge.config import Config, FramesSection, RubricsSection
 from judge.errors import ConfigError, InputError, JudgeError
 from judge.log import Judgement
-from judge.pipeline.asking import Asking, Client
-from judge.pipeline.fine import FineItems, read_fine
+from judge.pipeline.asking import Answer, Asking, Client
+from judge.pipeline.preparing import Prepared, prepare
+from judge.pipeline.preview import Nobody, Preview, Unasked, asking_less
 from judge.pipeline.rewarded import DID_NOTHING, failed, reward_of, verifier_reward
 from judge.pipeline.version import Version
 from judge.schema import (
@@ -33,7 +34,7 @@ from judge.schema import (
     TrajectoryVerdict,
 )
 
-__all__ = ["Client", "Pipeline", "Version"]
+__all__ = ["Answer", "Client", "Nobody", "Pipeline", "Prepared", "Preview", "Version"]
 
 T = TypeVar("T")
 Graded = tuple[TrajectoryVerdict, list[StepVerdict]]
@@ -51,6 +52,7 @@ class _Notes:
     omitted_chars: int = 0
     calls: list[Call] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
+    suspicions: tuple[str, ...] = ()
     fine_dropped: tuple[dict[str, str], ...] = ()
     routing: dict[str, Any] | None = None
 
@@ -80,14 +82,47 @@ class Pipeline:
             reward = failed(error)
         return self._judgement(run, version, notes, reward, repeat)
 
+    async def prepare(self, run: Trajectory, version_name: str) -> Answer[Prepared]:
+        """Ask what belongs to the run's instruction, as judging it would, and judge nothing."""
+        version, notes = self.version(version_name), _Notes(Deadline(self._config.judge.deadline_s))
+        try:
+            prepared = await self._prepare(run, version, notes, self._config.rubrics)
+        except ConfigError:
+            raise
+        except JudgeError as error:
+            return Answer(error=error, calls=tuple(notes.calls))
+        return Answer(prepared, calls=tuple(notes.calls))
+
+    async def preview(self, run: Trajectory, version_name: str) -> Preview:
+        """What would be asked about one run, by the steps that `judge` takes, without the question for a verdict.
+
+        Fine rubrics come from the cache or from the client; a pipeline built on `Nobody` makes no call.
+        """
+        version, notes = self.version(version_name), _Notes(Deadline(self._config.judge.deadline_s))
+        try:
+            reward = self._uncalled(run)
+        except JudgeError as error:
+            reward = failed(error)
+        if reward is not None:
+            return Preview(run, version, notes.category, reward=reward)
+        unasked = await self._prepare_as_known(run, version, notes)
+        return Preview(
+            run,
+            version,
+            notes.category,
+            routing=notes.routing,
+            rubric=notes.rubric,
+            request=self._request(run, version, notes, 0, self._config.frames),
+            unasked=unasked,
+            fine_dropped=notes.fine_dropped,
+            suspicions=notes.suspicions,
+            limits=self._config.frames,
+        )
+
     async def _reward(self, run: Trajectory, version: Version, notes: _Notes, repeat: int) -> Reward:
-        if run.verifier_only:
-            return verifier_reward(run)
-        if run.is_empty:
-            return self._empty(run)
-        coarse = self._route(run, version, notes)
-        fine = await self._fine(run, version, coarse, notes)
-        notes.rubric, notes.fine_dropped = version.library.rubric(coarse.category, fine.kept), fine.dropped
+        if (reward := self._uncalled(run)) is not None:
+            return reward
+        await self._prepare(run, version, notes, self._config.rubrics)
         try:
             judged, steps = await self._grade(run, version, notes, repeat, self._config.frames)
         except JudgeError as error:
@@ -100,13 +135,23 @@ class Pipeline:
     async def _grade(
         self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
     ) -> Graded:
-        content = self._content(run, version, notes, limits)
-        request = prompt.trajectory_request(version.prompts, content, repeat)
-        return await self._ask(request, lambda reply: _read_graded(reply, content), version, notes)
+        request = self._request(run, version, notes, repeat, limits)
+        return await self._ask(request, lambda reply: _read_graded(reply, request.content), version, notes)
+
+    def _request(
+        self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
+    ) -> Request:
+        return prompt.trajectory_request(version.prompts, self._content(run, version, notes, limits), repeat)
 
     async def _ask(self, request: Request, read: Callable[[Reply], T], version: Version, notes: _Notes) -> T:
         timed = replace(request, deadline=notes.deadline)
         return await self._asking.ask(timed, read, version.prompts, notes.calls)
+
+    def _uncalled(self, run: Trajectory) -> Reward | None:
+        """The reward of a run that needs no judge; None where one has to be asked."""
+        if run.verifier_only:
+            return verifier_reward(run)
+        return self._empty(run) if run.is_empty else None
 
     def _empty(self, run: Trajectory) -> Reward:
         """An agent that did nothing failed; a run that never took place says nothing about the agent."""
@@ -118,26 +163,31 @@ class Pipeline:
             raise JudgeError("empty_trajectory", "the agent did nothing, and on_empty is error")
         return reward_of(run, DID_NOTHING, [], self._config.reward)
 
-    def _route(self, run: Trajectory, version: Version, notes: _Notes) -> Rubric:
-        routed = route.route(run, version.library.cues)
-        notes.category = routed.category
-        notes.routing = {"reason": routed.reason, "cues": [list(hit) for hit in routed.hits]}
-        return version.library.rubric(routed.category)
+    async def _prepare(
+        self, run: Trajectory, version: Version, notes: _Notes, settings: RubricsSection
+    ) -> None:
+        """Category and rubric: the same for every run of a task."""
 
-    async def _fine(self, run: Trajectory, version: Version, coarse: Rubric, notes: _Notes) -> FineItems:
-        """The same for every run of a task, or siblings would be judged by different rubrics."""
-        if version.fine == "off":
-            return FineItems()
-        request = prompt.fine_request(version.prompts, run.instruction, coarse)
-        try:
-            return await self._ask(
-                request, lambda reply: read_fine(reply, run.instruction, coarse.coarse), version, notes
-            )
-        except JudgeError:
-            if self._config.rubrics.on_fine_error == "fail":
-                raise
+        async def ask(request: Request, read: Callable[[Reply], T]) -> T:
+            return await self._ask(request, read, version, notes)
+
+        prepared = await prepare(run, version, settings, ask)
+        notes.category, notes.routing = prepared.category, prepared.routing
+        notes.rubric = version.library.rubric(prepared.category, prepared.fine.kept)
+        notes.fine_dropped = prepared.fine.dropped
+        if prepared.fine.failed:
             notes.flags.append("fine_failed")
-            return FineItems()
+
+    async def _prepare_as_known(self, run: Trajectory, version: Version, notes: _Notes) -> Request | None:
+        """As _prepare, as far as that goes without an answer nobody has given; the first question for one."""
+        unasked: Request | None = None
+        for lenient, settings in asking_less(version, self._config.rubrics):
+            try:
+                await self._prepare(run, lenient, notes, settings)
+                break
+            except Unasked as question:
+                unasked = unasked or question.request
+        return unasked
 
     def _content(self, run: Trajectory, version: Version, notes: _Notes, limits: FramesSection) -> Content:
         mode = self._config.steps.mode
@@ -148,7 +198,8 @@ class Pipeline:
         notes.omitted_chars = sum(frame.cut for frame in shown)
         if notes.omitted_steps or notes.omitted_chars:
             notes.flags.append("trajectory_truncated")
-        if injection.suspicions([run.instruction, *_shown_texts(shown)]):
+        notes.suspicions = tuple(injection.suspicions([run.instruction, *_shown_texts(shown)]))
+        if notes.suspicions:
             notes.flags.append("injection_suspected")
         whole = mode == "whole"
         return Content(

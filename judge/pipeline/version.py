@@ -34,6 +34,7 @@ class Version:
         asked = (
             "trajectory" if config.steps.mode == "none" else "steps",
             *(() if fine == "off" else ("fine",)),
+            *(() if config.rubrics.router == "rules" else ("route",)),
         )
         return cls(library, prompts, fine, asked, fingerprint(config, library.hash, prompts.hash, asked))
 

@@ -7,15 +7,15 @@ user message between tags derived from the data itself, which it therefore canno
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from judge.prompt.record import render_run, step_lines
-from judge.prompt.schemas import FINE_SCHEMA, verdict_schema
+from judge.prompt.schemas import FINE_SCHEMA, route_schema, verdict_schema
 from judge.prompt.templates import PromptSet
 from judge.schema import Content, Purpose, Request, Rubric, RubricItem
 
-__all__ = ["PromptSet", "fine_request", "repair_request", "step_lines", "trajectory_request"]
+__all__ = ["PromptSet", "fine_request", "repair_request", "route_request", "step_lines", "trajectory_request"]
 
 _PROBLEM_CHARS = 400
 """A fault may quote a few words of the reply; more of it than this has no place outside the tags."""
@@ -53,14 +53,34 @@ def trajectory_request(prompts: PromptSet, content: Content, repeat: int = 0) ->
     )
 
 
-def fine_request(prompts: PromptSet, instruction: str, rubric: Rubric) -> Request:
-    """The question for fine rubrics: it depends on the instruction and the coarse rubric, not on a run."""
+def fine_request(prompts: PromptSet, instruction: str, rubric: Rubric, *, forced: bool = False) -> Request:
+    """The question for fine rubrics: it depends on the instruction and the coarse rubric, not on a run.
+
+    `forced` asks for exactly two items instead of at most two.
+    """
     values = {
         "category": rubric.category,
         "rubric": _items(rubric.coarse),
         "instruction": _blocks(task=instruction)["task"],
     }
-    return Request("fine", prompts.messages("fine", values), FINE_SCHEMA, Content(instruction, rubric=rubric))
+    messages = prompts.messages("fine_forced" if forced else "fine", values)
+    return Request("fine", messages, FINE_SCHEMA, Content(instruction, rubric=rubric, forced=forced))
+
+
+def route_request(
+    prompts: PromptSet, instruction: str, categories: Mapping[str, str], *, refine: bool = False
+) -> Request:
+    """The question which of `categories` (name → what is checked in it) an instruction belongs to.
+
+    `refine` asks for fine rubrics in the same call.
+    """
+    values = {
+        "categories": "\n".join(f"- {name}: {checked}" for name, checked in categories.items()),
+        "instruction": _blocks(task=instruction)["task"],
+    }
+    messages = prompts.messages("route_fine" if refine else "route", values)
+    content = Content(instruction, categories=tuple(categories))
+    return Request("route", messages, route_schema(tuple(categories), refine), content)
 
 
 def repair_request(prompts: PromptSet, request: Request, problem: str, *, budget: int = 1) -> Request:
@@ -102,9 +122,11 @@ def _items(items: Sequence[RubricItem]) -> str:
 
 def _hints(items: Sequence[RubricItem]) -> str:
     """One line each, whatever line ends the judge that proposed them or the instruction put in."""
-    return "\n".join(
-        " ".join(f'- [{item.id}] {item.text} (the task says: "{item.quote}")'.split()) for item in items
-    )
+    return "\n".join(" ".join(f"- [{item.id}] {item.text}{_said(item)}".split()) for item in items)
+
+
+def _said(item: RubricItem) -> str:
+    return f' (the task says: "{item.quote}")' if item.quote else ""
 
 
 def _extent(content: Content) -> str:

@@ -24,8 +24,17 @@ _TEXT = {"type": "string"}
 _STEP = {"type": "integer"}
 _STEP_OR_NONE = {"type": ["integer", "null"]}
 
-FINE_SCHEMA = _closed(items=_list_of(quote=_TEXT, text=_TEXT), verdict_id=_TEXT)
+_FINE_ITEMS = _list_of(quote=_TEXT, text=_TEXT)
+
+FINE_SCHEMA = _closed(items=_FINE_ITEMS, verdict_id=_TEXT)
 """Of a reply that proposes fine rubrics."""
+
+
+@lru_cache(maxsize=64)
+def route_schema(categories: tuple[str, ...], refine: bool = False) -> dict[str, Any]:
+    """Of a reply that chooses one of the categories, with fine rubrics where it refines too."""
+    chosen = {"type": "string", "enum": list(categories)}
+    return _closed(category=chosen, **({"items": _FINE_ITEMS} if refine else {}), verdict_id=_TEXT)
 
 
 @lru_cache(maxsize=512)

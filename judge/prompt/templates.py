@@ -31,6 +31,9 @@ _FILES = {
     },
     "steps_whole": {"verify"},
     "fine": {"category", "rubric", "instruction"},
+    "fine_forced": {"category", "rubric", "instruction"},
+    "route": {"categories", "instruction"},
+    "route_fine": {"categories", "instruction"},
     "repair": {"problem"},
 }
 _ONE_PART = frozenset({"repair"})

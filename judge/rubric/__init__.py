@@ -6,7 +6,17 @@ judge.prompt's.
 """
 
 from judge.rubric.files import CategoryFile, VersionFile
-from judge.rubric.grounding import ground, sift
+from judge.rubric.grounding import LIMIT, force, ground, sift
 from judge.rubric.library import Library, content_hash, load_library
 
-__all__ = ["CategoryFile", "Library", "VersionFile", "content_hash", "ground", "load_library", "sift"]
+__all__ = [
+    "LIMIT",
+    "CategoryFile",
+    "Library",
+    "VersionFile",
+    "content_hash",
+    "force",
+    "ground",
+    "load_library",
+    "sift",
+]

@@ -80,6 +80,19 @@ def ground(items: Iterable[Any], instruction: str, coarse: Sequence[RubricItem] 
     return [item for item, reason in sift(items, instruction, coarse) if reason is None]
 
 
+def force(items: Iterable[Any]) -> list[RubricItem]:
+    """The first two proposals that hold a text, grounded or not: for versions that forbid abstention."""
+    proposals = (
+        item
+        for item in items
+        if isinstance(item, Mapping) and isinstance(item.get("text"), str) and item["text"].strip()
+    )
+    return [
+        _fine_item(proposal, position)
+        for position, proposal in zip(range(1, LIMIT + 1), proposals, strict=False)
+    ]
+
+
 def _fault(proposal: Any, source: str, known: list[frozenset[str]], kept: list[RubricItem]) -> str | None:
     if not isinstance(proposal, Mapping):
         return "malformed"
@@ -153,5 +166,5 @@ def _fine_item(proposal: Mapping[str, Any], position: int) -> RubricItem:
         id=f"fine_{position}",
         text=clean_text(proposal["text"].strip()),
         kind="fine",
-        quote=clean_text(proposal["quote"].strip()),
+        quote=clean_text(str(proposal.get("quote") or "").strip()) or None,
     )

@@ -16,6 +16,7 @@ from judge.rubric.files import CategoryFile, VersionFile, read
 from judge.schema import Rubric, RubricItem
 
 FALLBACK = "general"
+_SUMMARY_STEPS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,7 @@ class Library:
         settings: what `version.yaml` says.
         categories: the category files by category (the file's name); always holds "general".
         cues: per category and language (en, zh) the words that speak for it; may be empty.
+        summaries: per category what is checked in it, in short, for a judge that routes.
     """
 
     version: str
@@ -37,6 +39,7 @@ class Library:
     settings: VersionFile
     categories: dict[str, CategoryFile]
     cues: dict[str, dict[str, tuple[str, ...]]] = field(init=False, repr=False)
+    summaries: dict[str, str] = field(init=False, repr=False)
     _coarse: dict[str, Rubric] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -45,7 +48,12 @@ class Library:
             name: Rubric(version=self.version, category=name, items=file.items, output=file.output)
             for name, file in self.categories.items()
         }
+        summaries = {
+            name: " ".join(entry.text for entry in file.steps[:_SUMMARY_STEPS])
+            for name, file in self.categories.items()
+        }
         object.__setattr__(self, "cues", cues)
+        object.__setattr__(self, "summaries", summaries)
         object.__setattr__(self, "_coarse", coarse)
 
     def rubric(self, category: str, fine: Sequence[RubricItem] = ()) -> Rubric:
@@ -103,7 +111,7 @@ def _category_files(source: Path, settings: VersionFile) -> dict[str, Path]:
 
 
 def _base(source: Path, settings: VersionFile) -> Path | None:
-    """The folder of the version that is extended. One step only: a chain would hide where a text comes from."""
+    """The folder of the version that is extended. One step only: a chain hides where a text comes from."""
     if settings.extends is None:
         return None
     place = f"{source / 'version.yaml'}: extends"

@@ -64,6 +64,8 @@ class Content:
         lines: the steps shown as one line each (step judging), in time order, as (index, line).
         verify: indices of the steps whose verdict is asked for.
         mode: how steps are judged.
+        categories: what a routing request may choose from.
+        forced: whether exactly two fine rubrics are asked for, and not at most two.
     """
 
     instruction: str
@@ -74,6 +76,8 @@ class Content:
     lines: tuple[tuple[int, str], ...] = ()
     verify: tuple[int, ...] = ()
     mode: Literal["none", "whole", "prefix"] = "none"
+    categories: tuple[str, ...] = ()
+    forced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
