@@ -146,6 +146,9 @@ class LoopbackServer:
         # Not before: a server that is left at once would be stopped in the middle of its start.
         self._loop.call_soon(self._ready.set)
         self._loop.run_forever()
+        # A connection accepted at the last moment fails, and is never closed, once the server is.
+        if arriving := asyncio.all_tasks(self._loop):
+            self._loop.run_until_complete(asyncio.wait(arriving))
         server.close()
         for connection in list(self.connections):
             connection.abort()
