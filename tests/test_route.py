@@ -238,6 +238,87 @@ def test_a_repository_that_is_only_named_is_not_code():
     assert routed("Star the repository named dotfiles").category == "state_navigation"
 
 
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        "The upload raises a PermissionError on read-only folders; make it report the path instead.",
+        "Since the last merge the parser does not compile.",
+        "Add paging to the /orders/{id} endpoint.",
+        "Cover the scheduler with tests.",
+        "修复导出接口返回空列表的异常",
+    ],
+)
+def test_what_programs_do_is_code(instruction):
+    assert routed(instruction).category == "code_change"
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    ["修改商品的类别为家电", "Compile a list of the open invoices.", "Raise the error budget to 5 %."],
+)
+def test_what_only_sounds_like_code_is_not(instruction):
+    assert routed(instruction).category != "code_change"
+
+
+def test_a_challenge_needs_no_source_to_be_changed():
+    challenge = "Solve this CTF challenge. Files included: ['server.py', 'flag.enc']"
+    found = routed(
+        challenge, steps=[{"tool_calls": [{"name": "str_replace_editor"}]}, {"action": "git diff"}]
+    )
+    assert found == Route("general", (), "a challenge, to be met by any means")
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        "You are Ines Vold. You want to return the tent.",
+        "You're ines_vold_2210 and you wish to cancel the second order.",
+        "Your name is Ines and your zip code is 10115. For order 7, swap the red tent for a green one.",
+        "You lost your parcel. You want a refund; if the agent offers a voucher, decline.",
+        "You are a passenger whose flight is late. You'd like to be rebooked.",
+        "你叫王芳，你想退掉帐篷，只要原路退款。",
+        "扮演一位旅客：如果客服拒绝改签，就要求退款。",
+    ],
+)
+def test_the_script_of_a_simulated_user_is_a_dialogue_before_any_step(instruction):
+    assert routed(instruction) == Route("tool_dialogue", (), "the script of a simulated user")
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        "You are a helpful assistant. Use any tool you want to delete the draft.",
+        "You are Atlas, a browsing agent. Delete the draft and report to me.",
+        "I want to delete the draft.",
+        "Find the agent in the draft and delete it.",
+        "你是一个手机助手，删除草稿。",
+    ],
+)
+def test_an_agent_that_is_told_who_it_is_plays_no_user(instruction):
+    assert routed(instruction).category == "delete_cleanup"
+
+
+def test_where_all_is_means_the_last_is_meant():
+    assert routed("Find the settings page and open it").category == "state_navigation"
+    assert routed("Open the settings page and find the serial number").category == "info_query"
+    assert routed("Open the page and find it").reason == "where equal cues lead"
+
+
+def test_three_kinds_of_deed_in_a_row_are_a_composite():
+    assert routed("Reply to Ann, add the date, and archive the mail").category == "composite_workflow"
+    assert routed("Reply to Ann, forward it, and archive the mail").category == "communication"
+
+
+def test_a_chinese_verb_after_de_is_a_noun():
+    assert routed("删除桌面上的截图").hits == (("delete_cleanup", "删除"),)
+    assert routed("列出评分最高的哪些").category == "info_query"
+
+
+def test_would_like_likes_nothing():
+    assert routed("I would like it").hits == ()
+    assert routed("Like the newest photo").category == "state_navigation"
+
+
 def stored(name: str) -> list[Trajectory]:
     path = SHARED / "data" / name
     if not path.is_file():

@@ -1,9 +1,7 @@
-"""Which category a trajectory's task belongs to, by rule: the same run always gets the same answer.
+"""Routing by the words of an instruction.
 
-First what the trajectory says itself, then the shape of the run (work on code, a dialogue under a policy),
-then the words of the instruction. The words are data (`cues` in the rubric files), English and Chinese; what
-negates them, joins them in a sequence or makes them a mere means is grammar and stands here. Routing by a
-model is not covered: that is a judge call, and the pipeline's.
+The words are data (`cues` in the rubric files), English and Chinese; what negates them, joins them in a
+sequence or makes them a mere means is grammar and stands here. No parsing: a cue is found as it is written.
 """
 
 from __future__ import annotations
@@ -11,11 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-
-from judge.schema import Step, Trajectory
 
 Cues = dict[str, dict[str, tuple[str, ...]]]
 _Frozen = tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...]
@@ -43,89 +39,6 @@ class _Hit:
     is_means: bool
 
 
-def route(trajectory: Trajectory, cues: Cues) -> Route:
-    """The category of a trajectory among those of `cues` (category -> language -> words), else "general".
-
-    The trajectory's own category wins where `cues` has it. Then what is plain: a task about code, a dialogue
-    with tools. Then words: the category with the most distinct cues that are not negated; cues that only
-    lead somewhere (find, open, 查找) decide where no others do; a tie goes to the cue that comes first.
-    Several kinds of action in a sequence are a composite_workflow.
-    """
-    if trajectory.category in cues:
-        return Route(trajectory.category, reason="given by the trajectory")
-    if cues.keys() <= {FALLBACK}:
-        return Route(FALLBACK, reason="the only category")
-    if "code_change" in cues and _asks_for_code(trajectory.instruction):
-        return Route("code_change", reason="a task about code")
-    routed = _by_words(trajectory.instruction, _frozen(cues))
-    if not routed.hits and "code_change" in cues and _works_on_code(trajectory.steps):
-        return Route("code_change", reason="the run edits and tests code")
-    if "tool_dialogue" in cues and _is_dialogue(trajectory):
-        return Route("tool_dialogue", reason="a dialogue with tools or under a policy")
-    return routed
-
-
-# --- structure ---------------------------------------------------------------------------------------------
-
-# The task decides before the run does, because rollouts of one task must meet one rubric. A repository that
-# is only named is not enough: GUI agents open issues and star repositories too.
-_CODE_TASK = re.compile(
-    r"<(?:issue_description|pr_description|uploaded_files)>|\bissue within our repository\b|\bdiff --git\b"
-    r"|\b(?:fix|resolve|solve|implement|refactor|patch)\b[^.\n]{0,80}\b(?:repo|repository|codebase)\b"
-    r"|\b(?:fix|make|get)\b[^.\n]{0,60}\btests?\b|\btraceback \(most recent call last\)"
-    r"|\b(?:pytest|unittest|stack trace|segfault)\b"
-    r"|\b(?:ModuleNotFound|Import|Type|Value|Key|Attribute|Syntax)Error\b"
-    r"|(?<![\w/:.@])(?:[\w.-]+/)*[\w-]+\.(?:pyi?|ipynb|rs|cpp|hpp|kt|rb)\b(?!/)"
-    r"|(?<![\w/:.@])(?:[\w.-]+/)+[\w-]+\.(?:jsx?|tsx?|go|java|c|cc|h|php|cs|swift|scala|sh|sql)\b"
-    r"|(?:修复|实现|重构|修改)[^。\n]{0,30}(?:代码|仓库|单元测试|函数)",
-    re.I,
-)
-_EDITOR = re.compile(
-    r"(?:edit(?:_file)?|str_replace(?:_editor|_based_edit_tool)?|search_replace|apply_patch|insert"
-    r"|(?:create|write)_file)(?!\w)"
-)
-_CODE_COMMAND = re.compile(
-    r"\bgit (?:diff|status|log|add|commit|apply|stash|checkout)\b|\bpytest\b|\bpython3? -m unittest\b|\btox\b"
-    r"|\b(?:npm|yarn|pnpm|go|cargo|mvn|dotnet|mix) (?:run )?test\b|\bgradlew? test\b|\bmake (?:test|check)\b"
-)
-_MESSAGE = frozenset({"message", "send_msg_to_user", "respond", "reply_to_user"})
-
-
-@lru_cache(maxsize=2048)
-def _asks_for_code(instruction: str) -> bool:
-    return _CODE_TASK.search(instruction) is not None
-
-
-def _works_on_code(steps: Sequence[Step]) -> bool:
-    """Whether a run edited files and used a repository: the last resort where the task says nothing."""
-    return any(map(_edits, steps)) and any(_CODE_COMMAND.search(_command(step)) for step in steps)
-
-
-def _edits(step: Step) -> bool:
-    return any(_EDITOR.match(name) for name in (step.action, *(call.name for call in step.tool_calls)))
-
-
-def _command(step: Step) -> str:
-    return " ".join([step.action, *(str(call.arguments) for call in step.tool_calls)])
-
-
-def _is_dialogue(trajectory: Trajectory) -> bool:
-    """Whether a policy was given, or the agent called tools and somebody answered what it said."""
-    if trajectory.context.get("policy", "").strip():
-        return True
-    steps = trajectory.steps
-    if not any(step.tool_calls for step in steps):
-        return False
-    return any(step.role == "user" for step in steps[1:]) or any(_is_answered(step) for step in steps)
-
-
-def _is_answered(step: Step) -> bool:
-    # A message that nobody answered may be the report in which any run with tools ends.
-    return step.action_type in _MESSAGE and not step.tool_calls and bool(step.observation.strip())
-
-
-# --- words -------------------------------------------------------------------------------------------------
-
 # Looking and going are a task of their own only where nothing is to be done with what is found there.
 _MEANS = re.compile(
     r"(?:find|search|look|locate|check|open(?! an?\b)|go|navigate|visit|browse|view|sort|filter"
@@ -135,8 +48,13 @@ _MEANS = re.compile(
 _DETERMINER = re.compile(
     r"\b(?:an?|the|my|your|his|her|its|our|their|this|that|these|those|each|every|any|in|of) $"
 )
-# "entries which ...", "the place where ...": only what opens a clause asks something.
-_QUESTION = re.compile(r"(?:what|which|who|whose|where|how)\b")
+# "entries which ...", "would like": only what opens a clause asks something.
+_OPENING = re.compile(
+    r"(?:what|which|who|whose|where|how|does|did|(?:is|are|was|were) (?:the|it|this|that|my)|like)\b"
+)
+# "桌面上的截图": after 的 a verb is a noun. A question, or a thing that stands for its deed, is meant anyway.
+_NOUN = re.compile("的$")
+_MEANT = re.compile("哪|什么|谁|多少|几|是否|有没有|怎么|如何|闹钟|外卖")
 _CLAUSE_START = re.compile(r"(?:^|[.,;:!?()] |\b(?:and|but|so|also) )(?:(?:in|at|on|from|to|by|for|of) )?$")
 # What stands in quotation marks is content, not a request.
 _QUOTED = re.compile(
@@ -166,8 +84,9 @@ class _Lexicon:
     owners: Mapping[str, tuple[str, ...]]
 
 
-def _frozen(cues: Cues) -> _Frozen:
-    return tuple((category, tuple(words.items())) for category, words in cues.items())
+def by_words(instruction: str, cues: Cues) -> Route:
+    """The category with the most distinct cues, "composite_workflow" for a sequence, else "general"."""
+    return _by_words(instruction, tuple((category, tuple(words.items())) for category, words in cues.items()))
 
 
 @lru_cache(maxsize=2048)
@@ -184,7 +103,8 @@ def _by_words(instruction: str, cues: _Frozen) -> Route:
     strength = _strength(found)
     best = max(strength.values())
     leaders = [category for category, value in strength.items() if value == best]
-    return Route(leaders[0], hits, "most cues" if len(leaders) == 1 else "first of equal cues")
+    tie = "first of equal cues" if deeds else "where equal cues lead"
+    return Route(leaders[0], hits, "most cues" if len(leaders) == 1 else tie)
 
 
 def _find_hits(text: str, lexicon: _Lexicon) -> Iterator[_Hit]:
@@ -201,16 +121,19 @@ def _find_hits(text: str, lexicon: _Lexicon) -> Iterator[_Hit]:
 
 def _is_asked(cue: str, before: str) -> bool:
     """Whether a cue after the words `before` asks for something: a verb, or a question of its own."""
-    if _QUESTION.match(cue):
+    if _OPENING.match(cue):
         return _CLAUSE_START.search(before) is not None
+    if _NOUN.search(before):
+        return _MEANT.match(cue) is not None
     return " " in cue or _DETERMINER.search(before) is None
 
 
 def _strength(hits: Iterable[_Hit]) -> dict[str, tuple[int, int]]:
-    """Per category, in the order of its first cue that counts: distinct cues of doing, and of any kind."""
+    """Per category: distinct cues of doing, and of any kind. First come those of doing in text order, then
+    the means from the last to the first."""
     doing: dict[str, set[str]] = defaultdict(set)
     any_kind: dict[str, set[str]] = defaultdict(set)
-    for hit in sorted(hits, key=lambda hit: (hit.is_means, hit.position)):
+    for hit in sorted(hits, key=lambda hit: (hit.is_means, hit.position * (-1 if hit.is_means else 1))):
         any_kind[hit.category].add(hit.cue)
         if not hit.is_means:
             doing[hit.category].add(hit.cue)
@@ -218,11 +141,14 @@ def _strength(hits: Iterable[_Hit]) -> dict[str, tuple[int, int]]:
 
 
 def _in_sequence(text: str, deeds: list[_Hit]) -> bool:
-    """Whether a word of sequence has actions of one kind before it and of another kind after it."""
+    """Whether a word of sequence has actions of one kind before it and of another after it, or clauses of
+    their own ask for three kinds."""
     actions = [hit for hit in deeds if hit.category not in _WHOLE]
     positions = [hit.position for hit in actions]
     if len({hit.category for hit in actions}) < 2:
         return False
+    if len({hit.category for hit in actions if _CLAUSE_START.search(text[: hit.position])}) > 2:
+        return True
     for joint in _SEQUENCE.finditer(text):
         middle = bisect_left(positions, joint.start())
         before = {hit.category for hit in actions[:middle]}
