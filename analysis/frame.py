@@ -6,6 +6,7 @@ are not kept, so that a log of a million rows fits in memory; figures over the f
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from array import array
@@ -19,7 +20,12 @@ import pandas as pd
 from judge.log import LONG_FIELDS, read_log
 from judge.schema import as_text
 
-__all__ = ["NONE", "load_frame"]
+__all__ = ["FINE", "FINE_COLUMNS", "NONE", "load_frame"]
+
+FINE = "fine"
+"""No key of a log: the breakdown that needs FINE_COLUMNS in the frame."""
+
+FINE_COLUMNS = ("instruction_hash", "fine_quotes", "fine_dropped")
 
 NONE = "(none)"
 """Stands for a missing rubric version, judge model or group, so that every row is in some table row."""
@@ -28,8 +34,9 @@ _BATCH = 64
 _JUDGEMENT = ["trajectory_id", "rubric_version", "judge_model", "repeat"]
 _LABELS = (*_JUDGEMENT, "task_id", "category", "outcome_status")
 _NUMBERS = ("reward", "score", "outcome", "latency_ms", "cost")
-_KEYS = {"error_kind": "error", "tokens": "usage"}
+_KEYS = {"error_kind": "error", "tokens": "usage", "fine_quotes": "fine_rubrics", "prompt_tokens": "calls"}
 _DEFAULTS = {"rubric_version": NONE, "judge_model": NONE, "repeat": "0", "outcome_status": "ok"}
+_JUDGING = ("steps", "trajectory")
 
 _SPELLINGS = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -50,11 +57,15 @@ def load_frame(
     success (1.0 or 0.0) are floats. What is missing, not finite or not spelled like its column is null. An
     absent version or model is "(none)", an absent repeat "0", an absent outcome_status "ok".
 
+    `by` FINE adds the categoricals FINE_COLUMNS: instruction_hash ("(none)" where absent), and for each fine
+    item kept its quote, for each one dropped the reason, as JSON lists of strings; and the float
+    prompt_tokens, the mean of the calls that judged (of purpose steps or trajectory).
+
     `on_bad` is told of each unreadable line as "path:line: reason". Raises FileNotFoundError.
     """
     columns = _columns(by)
     keys = [_KEYS.get(name, name) for name in columns]
-    rows = read_log(*paths, on_bad=on_bad, brief=by not in LONG_FIELDS)
+    rows = read_log(*paths, on_bad=on_bad, brief=by not in (FINE, *LONG_FIELDS))
     cells = (tuple(map(row.get, keys)) for row in rows)
     while batch := list(islice(cells, _BATCH)):
         for column, values in zip(columns.values(), zip(*batch, strict=True), strict=True):
@@ -109,7 +120,12 @@ def _columns(by: str | None) -> dict[str, _Labels | _Numbers]:
     columns |= {name: _Numbers(_number) for name in _NUMBERS}
     columns["success"] = _Numbers(_truth)
     columns["tokens"] = _Numbers(_total_tokens)
-    if by is not None:
+    if by == FINE:
+        columns["instruction_hash"] = _Labels(NONE)
+        columns["fine_quotes"] = _Labels("[]", lambda items: _named(items, "quote"))
+        columns["fine_dropped"] = _Labels("[]", lambda items: _named(items, "why"))
+        columns["prompt_tokens"] = _Numbers(_judging_tokens)
+    elif by is not None:
         columns.setdefault(by, _Labels())
     return columns
 
@@ -147,6 +163,23 @@ def _truth(value: Any) -> float:
 
 def _total_tokens(usage: Any) -> float:
     return _number(usage.get("total_tokens")) if isinstance(usage, dict) else math.nan
+
+
+def _judging_tokens(calls: Any) -> float:
+    """The mean prompt tokens of the calls that judged; NaN where none of them was counted."""
+    judging = [each for each in _objects(calls) if each.get("purpose") in _JUDGING]
+    usages = [each["usage"] for each in judging if isinstance(each.get("usage"), dict)]
+    counted = [tokens for usage in usages if (tokens := _number(usage.get("prompt_tokens"))) >= 0]
+    return sum(counted) / len(counted) if counted else math.nan
+
+
+def _named(items: Any, key: str) -> str:
+    """The text under `key` of each object in a list, "(none)" where it has none, as a JSON list."""
+    return json.dumps([as_text(each.get(key)) or NONE for each in _objects(items)])
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _error_kind(error: Any) -> str | None:

@@ -1,7 +1,7 @@
 """Figures as tables for a reader: rich on a terminal, plain text of 100 columns elsewhere.
 
-Covers the summary view of `judge report`. It computes no figure: undefined ones show as a dash, and a mean
-stands in the row of its n, or beside its own where that differs.
+Covers the summary view of `judge report`, and its tables of fine rubrics. It computes no figure: undefined
+ones show as a dash, and a mean stands in the row of its n, or beside its own where that differs.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.compare import PAIRED, records
+from analysis.fine import COMMON_SHARE
 
-__all__ = ["FAILED_SHARE", "report_console", "show_summary"]
+__all__ = ["FAILED_SHARE", "report_console", "show_fine", "show_summary"]
 
 FAILED_SHARE = 0.05
 """The share of failed judgements, skipped rows aside, above which the report says so."""
@@ -52,7 +53,14 @@ _AGREED = {
     "base_rate": "base",
     "outcome_unknown": "outcome\nunknown",
 }
-_DECIMALS = {"latency_ms_mean": 0, "tokens_mean": 0, "cost": 4}
+_FINE = {
+    "instructions": "instructions",
+    **{"none": "0 items", "one": "1 item", "two": "2 items"},
+    **{"none_share": "share 0", "one_share": "share 1", "two_share": "share 2"},
+    "dropped": "dropped",
+    "prompt_tokens_mean": "prompt\ntokens",
+}
+_DECIMALS = {"latency_ms_mean": 0, "tokens_mean": 0, "prompt_tokens_mean": 0, "cost": 4}
 
 
 def report_console() -> Console:
@@ -77,6 +85,23 @@ def show_summary(
     console.width = max(console.width, *(_narrowest(console, each) for each in tables))
     for line in (*_notes(versions), *tables):
         console.print(line)
+
+
+def show_fine(console: Console, figures: pd.DataFrame, quotes: pd.DataFrame, dropped: pd.DataFrame) -> None:
+    """Print what `fine_figures`, `shared_quotes` and `dropped_items` found; widens `console` as needed."""
+    if figures.empty:
+        return
+    title = f"Quotes in more than {COMMON_SHARE:.0%} of the instructions: a sign of empty rubrics"
+    common = {"instructions": "instructions", "share": "share"}
+    tables = [
+        _table("Fine rubrics, by instruction", figures, ["rubric_version"], _FINE),
+        _table(title, quotes, ["rubric_version", "quote"], common),
+        _table("Fine items dropped", dropped, ["rubric_version", "why"], {"items": "items"}),
+    ]
+    shown = [table for table in tables if table.row_count]
+    console.width = max(console.width, *(_narrowest(console, each) for each in shown))
+    for table in shown:
+        console.print(table)
 
 
 def _narrowest(console: Console, table: Table) -> int:
@@ -105,6 +130,11 @@ def _figures(title: str, figures: pd.DataFrame, headings: dict[str, str]) -> Tab
     if figures["judge_model"].nunique() == 1 and keys[0] != "judge_model":
         keys.remove("judge_model")
         title += f" (judge: {_plain(figures['judge_model'].iat[0])})"
+    return _table(title, figures, keys, headings)
+
+
+def _table(title: str, figures: pd.DataFrame, keys: list[str], headings: dict[str, str]) -> Table:
+    """The columns of `keys` as names that may fold, and those of `headings` as numbers under their heads."""
     table = Table(title=Text(title), box=SIMPLE_HEAD, title_justify="left", padding=(0, 1, 0, 0))
     for key in keys:
         table.add_column(Text(_HEADINGS.get(key, _plain(key))), overflow="fold", min_width=_NAME_WIDTH)

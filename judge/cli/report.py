@@ -38,14 +38,16 @@ _SHOWN_BAD_LINES = 5
 )
 @click.option("--candidate", metavar="V", help="Rubric version to compare [of two: the other].")
 @click.option(
-    "--by", metavar="COL", help="Also break the figures down by a column of the log (tables and --csv)."
+    "--by",
+    metavar="COL",
+    help="Also break the figures down by a column of the log (tables and --csv); fine: the fine rubrics.",
 )
 @click.option(
     "--csv",
     "csv_folder",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Also write versions.csv, paired.csv and, with --by, by.csv into DIR.",
+    help="Also write versions.csv, paired.csv and, with --by, by.csv (or fine*.csv) into DIR.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the figures as one JSON object and nothing else."
@@ -65,17 +67,16 @@ def report(
     if as_json:
         _print_json(tables)
     else:
-        from analysis.render import report_console, show_summary
-
-        show_summary(report_console(), tables["versions"], tables.get("paired"), tables.get("by"))
+        _show(tables)
 
 
 def _tables(
     logs: tuple[Path, ...], baseline: str | None, candidate: str | None, by: str | None
 ) -> dict[str, DataFrame]:
-    """The report's tables by name: versions, paired where there are two, by where it was asked for."""
+    """The report's tables by name: versions, paired where there are two, by or fine* where asked for."""
     from analysis.compare import breakdown, choose_pair, pair, summarise
-    from analysis.frame import load_frame
+    from analysis.fine import dropped_items, fine_figures, shared_quotes
+    from analysis.frame import FINE, load_frame
 
     bad: list[str] = []
     frame = load_frame(logs, by=by, on_bad=bad.append)
@@ -84,13 +85,26 @@ def _tables(
         tables = {"versions": summarise(frame)}
         if chosen := choose_pair(frame, baseline, candidate):
             tables["paired"] = pair(frame, *chosen)
-        if by is not None:
+        if by == FINE:
+            tables["fine"] = fine_figures(frame)
+            tables["fine_quotes"] = shared_quotes(frame)
+            tables["fine_dropped"] = dropped_items(frame)
+        elif by is not None:
             tables["by"] = breakdown(frame, by)
             if len(frame) and frame[by].isna().all():
                 click.echo(f"No row has a value for {by!r}.", err=True)
     except InputError as error:
         raise click.UsageError(error.message) from None
     return tables
+
+
+def _show(tables: dict[str, DataFrame]) -> None:
+    from analysis.render import report_console, show_fine, show_summary
+
+    console = report_console()
+    show_summary(console, tables["versions"], tables.get("paired"), tables.get("by"))
+    if "fine" in tables:
+        show_fine(console, tables["fine"], tables["fine_quotes"], tables["fine_dropped"])
 
 
 def _say_what_is_missing(bad: list[str], superseded: int) -> None:

@@ -1,8 +1,9 @@
+import json
 import math
 
 import pytest
 
-from analysis.frame import load_frame
+from analysis.frame import FINE, FINE_COLUMNS, load_frame
 
 
 def test_ids_stay_the_text_they_were(frame_of):
@@ -121,6 +122,16 @@ def test_any_key_of_the_log_can_be_a_column(frame_of, row):
     frame = frame_of([row(step=3), row(trajectory_id="t1", step=[1, "x"])], by="step")
     assert frame["step"].to_list() == ["3", '[1, "x"]']
     assert frame_of([row(error="timeout")], by="error")["error"].str.contains("endpoint").all()
+
+
+def test_fine_rubrics_are_columns_only_where_they_are_asked_for(frame_of, row):
+    fine = [{"id": "fine_1", "text": "It is 5 €.", "quote": "5 €"}, {"id": "fine_2", "text": "Heed it."}]
+    told = row(fine_rubrics=fine, fine_dropped=[{"item": "x", "why": "no_quote"}], instruction_hash="ab")
+    frame = frame_of([told, row(trajectory_id="t1")], by=FINE)
+    assert [json.loads(quotes) for quotes in frame["fine_quotes"]] == [["5 €", "(none)"], []]
+    assert [json.loads(reasons) for reasons in frame["fine_dropped"]] == [["no_quote"], []]
+    assert frame["instruction_hash"].to_list() == ["ab", "(none)"]
+    assert not {*FINE_COLUMNS, "prompt_tokens", FINE} & set(frame_of([told]).columns)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

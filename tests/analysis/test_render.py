@@ -4,7 +4,9 @@ import pytest
 from rich.console import Console
 
 from analysis.compare import breakdown, choose_pair, pair, summarise
-from analysis.render import show_summary
+from analysis.fine import dropped_items, fine_figures, shared_quotes
+from analysis.frame import FINE
+from analysis.render import show_fine, show_summary
 
 
 @pytest.fixture
@@ -120,3 +122,39 @@ def test_names_are_shown_as_they_are_and_give_no_orders(shown, row):
 
 def test_an_empty_log_is_said_to_be_empty(shown):
     assert shown([], by="category") == "No rows.\n"
+
+
+@pytest.fixture
+def shown_fine(frame_of):
+    """The plain text of the tables of fine rubrics over these rows, on a console of 100 columns."""
+
+    def show(rows):
+        frame = frame_of(rows, by=FINE)
+        console = Console(file=StringIO(), width=100, highlight=False)
+        show_fine(console, fine_figures(frame), shared_quotes(frame), dropped_items(frame))
+        return console.file.getvalue()
+
+    return show
+
+
+def with_items(row, task, *quotes):
+    items = [{"text": "Heed it.", "quote": quote} for quote in quotes]
+    dropped = [{"item": "Be kind.", "why": "adds_requirement"}]
+    own = {"trajectory_id": task, "instruction_hash": task}
+    return row(fine_rubrics=items, fine_dropped=dropped, calls=[], **own)
+
+
+def test_fine_rubrics_are_counted_and_quotes_that_say_nothing_are_shown(shown_fine, row):
+    text = shown_fine([with_items(row, "a", "[b]the page[/b]"), with_items(row, "b", "[b]the page[/b]", "5")])
+    counts, quote, dropped = cells(text, "static_v1")
+    assert counts == ["static_v1", "2", "0", "1", "1", "0.000", "0.500", "0.500", "2", "–"]
+    assert quote == ["static_v1", "[b]the", "page[/b]", "2", "1.000"]
+    assert dropped == ["static_v1", "adds_requirement", "2"]
+    assert "more than 20% of the instructions" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_tables_of_fine_rubrics_with_nothing_to_say_are_not_shown(shown_fine, row):
+    assert len(cells(shown_fine([row()]), "static_v1")) == 1
+    assert "Quotes" not in shown_fine([row()])
+    assert shown_fine([]) == ""

@@ -163,6 +163,29 @@ def test_csv_without_a_pair_or_groups_is_one_file(log, tmp_path):
     assert [path.name for path in (tmp_path / "tables").iterdir()] == ["versions.csv"]
 
 
+def test_by_fine_shows_and_stores_the_fine_rubrics_and_leaves_the_json_alone(log, tmp_path):
+    items = [{"id": "fine_1", "text": "It is 5.", "quote": "the task"}]
+    dropped = [{"item": "Be kind.", "why": "no_quote"}]
+    told = [row(run=name, instruction_hash=name, fine_rubrics=items, fine_dropped=dropped) for name in "ab"]
+    path = log(*told, row("adapt_v1"))
+    shown = run(path, "--by", "fine", "--csv", tmp_path / "tables")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert "Fine rubrics" in shown.stdout
+    names = ["fine.csv", "fine_dropped.csv", "fine_quotes.csv", "paired.csv", "versions.csv"]
+    assert sorted(each.name for each in (tmp_path / "tables").iterdir()) == names
+    tables = {
+        name: list(csv.DictReader((tmp_path / "tables" / name).read_text().splitlines()))
+        for name in names[:3]
+    }
+    assert [(each["rubric_version"], each["none"], each["one"]) for each in tables["fine.csv"]] == [
+        ("static_v1", "0", "2"),
+        ("adapt_v1", "1", "0"),
+    ]
+    assert tables["fine_quotes.csv"][0]["quote"] == "the task"
+    assert tables["fine_dropped.csv"][0]["items"] == "2"
+    assert run(path, "--by", "fine", "--json").stdout == run(path, "--json").stdout
+
+
 def test_a_folder_that_cannot_be_made_is_bad_usage(log, tmp_path):
     (tmp_path / "file").write_text("")
     result = run(log(row()), "--csv", tmp_path / "file" / "tables")
