@@ -65,6 +65,12 @@ def select_key_frames(
     return fit(frames, max_chars)
 
 
+def latest(steps: Sequence[Step], index: int, window: int, max_chars: int) -> list[Frame]:
+    """The `window` steps that end with step `index`, one frame each, within the character budget."""
+    first = max(0, index - window + 1)
+    return fit([Frame.of(step, ("window",)) for step in steps[first : index + 1]], max_chars)
+
+
 def fit(frames: Sequence[Frame], max_chars: int) -> list[Frame]:
     """The frames with long texts cut in the middle until all together hold about `max_chars` characters.
 

@@ -11,11 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from judge.prompt.record import render_run, step_lines
-from judge.prompt.schemas import FINE_SCHEMA, route_schema, verdict_schema
+from judge.prompt.schemas import FINE_SCHEMA, STEP_SCHEMA, route_schema, verdict_schema
 from judge.prompt.templates import PromptSet
 from judge.schema import Content, Purpose, Request, Rubric, RubricItem
 
-__all__ = ["PromptSet", "fine_request", "repair_request", "route_request", "step_lines", "trajectory_request"]
+__all__ = [
+    "PromptSet",
+    "fine_request",
+    "repair_request",
+    "route_request",
+    "step_lines",
+    "step_request",
+    "trajectory_request",
+]
 
 _PROBLEM_CHARS = 400
 """A fault may quote a few words of the reply; more of it than this has no place outside the tags."""
@@ -29,9 +37,11 @@ def trajectory_request(prompts: PromptSet, content: Content, repeat: int = 0) ->
     rubric, whole = content.rubric, content.mode == "whole"
     if rubric is None:
         raise ValueError("a verdict on a run needs a rubric to judge by")
-    context = "\n\n".join(f"{_title(name)}:\n{text}" for name, text in content.context.items())
     data = _blocks(
-        context=context, task=content.instruction, hints=_hints(rubric.fine), run=render_run(content)
+        context=_context(content),
+        task=content.instruction,
+        hints=_hints(rubric.fine),
+        run=render_run(content),
     )
     steps, labels = prompts.fill("steps_whole", {"verify": _spans(content.verify)}) if whole else ("", "")
     values = {
@@ -51,6 +61,26 @@ def trajectory_request(prompts: PromptSet, content: Content, repeat: int = 0) ->
     return Request(
         purpose, prompts.messages("judge", values), verdict_schema(*ids, whole), content, repeat=repeat
     )
+
+
+def step_request(prompts: PromptSet, content: Content, repeat: int = 0) -> Request:
+    """The question for a verdict on the last step of a run's beginning, the one step to verify.
+
+    Raises ValueError where the content has no rubric, or names more or fewer steps than one.
+    """
+    if content.rubric is None or len(content.verify) != 1:
+        raise ValueError("a verdict on a step needs a rubric to go by and exactly one step")
+    data = _blocks(context=_context(content), task=content.instruction, run=render_run(content))
+    values = {
+        "category": content.rubric.category,
+        "rubric": _items(content.rubric.coarse),
+        "context": data["context"],
+        "instruction": data["task"],
+        "index": str(content.verify[0]),
+        "run": data["run"],
+    }
+    messages = prompts.messages("steps_prefix", values)
+    return Request("steps", messages, STEP_SCHEMA, content, repeat=repeat)
 
 
 def fine_request(prompts: PromptSet, instruction: str, rubric: Rubric, *, forced: bool = False) -> Request:
@@ -145,6 +175,10 @@ def _spans(indices: Sequence[int]) -> str:
         else:
             runs.append([index, index])
     return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs) or "(none)"
+
+
+def _context(content: Content) -> str:
+    return "\n\n".join(f"{_title(name)}:\n{text}" for name, text in content.context.items())
 
 
 def _title(name: str) -> str:

@@ -17,9 +17,11 @@ def render_run(content: Content) -> str:
     if not content.frames:
         return "(the record holds no step)"
     parts = [f"step {index}: {line}" for index, line in content.lines]
+    beginning = content.mode == "prefix"
     if parts:
-        parts.append("\nKey steps in full:")
-    expected = 0
+        parts.append("\nThe latest steps in full:" if beginning else "\nKey steps in full:")
+    # In a run's beginning the earlier steps are the lines: none of them is left out.
+    expected = content.frames[0].index if beginning else 0
     for frame in content.frames:
         if frame.index > expected:
             parts.append(_gap(expected, frame.index - 1))

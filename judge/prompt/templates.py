@@ -30,6 +30,7 @@ _FILES = {
         "labels",
     },
     "steps_whole": {"verify"},
+    "steps_prefix": {"category", "rubric", "context", "instruction", "index", "run"},
     "fine": {"category", "rubric", "instruction"},
     "fine_forced": {"category", "rubric", "instruction"},
     "route": {"categories", "instruction"},
@@ -37,7 +38,7 @@ _FILES = {
     "repair": {"problem"},
 }
 _ONE_PART = frozenset({"repair"})
-_DATA = frozenset({"context", "instruction", "hints", "extent", "run", "labels", "verify"})
+_DATA = frozenset({"context", "instruction", "hints", "extent", "run", "labels", "verify", "index"})
 """Placeholders that differ from run to run: never in the system text, which endpoints keep as a prefix."""
 
 
