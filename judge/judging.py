@@ -115,9 +115,7 @@ class Judge:
         """
         return self._in_order(runs, self._prepare)
 
-    def _in_order(
-        self, runs: Iterable[Judgeable], act: Callable[[Job], Awaitable[T]]
-    ) -> Iterator[T]:
+    def _in_order(self, runs: Iterable[Judgeable], act: Callable[[Job], Awaitable[T]]) -> Iterator[T]:
         ready: queue.SimpleQueue[tuple[int, T | BaseException]] = queue.SimpleQueue()
         slots = asyncio.Semaphore(_AHEAD * self.config.judge.concurrency)
         stream = loops.Work(self._stream(map(_job, runs), act, ready, slots))

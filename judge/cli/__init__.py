@@ -17,7 +17,9 @@ from judge.errors import JudgeError
 _COMMANDS = {
     "demo": "Judge the packaged examples under two rubric versions; needs no key and no network.",
     "rejudge": "Judge stored trajectories and append the rewards to a log.",
+    "prepare": "Ask for the fine rubrics of stored trajectories ahead of judging them.",
     "report": "Figures and comparisons from reward logs.",
+    "show": "Show one trajectory: what would be asked about it, or what a log says of it.",
     "doctor": "Ask the configured endpoint a few tiny questions and say what is wrong, and what to do.",
     "rubrics": "List, show and check rubric versions.",
 }

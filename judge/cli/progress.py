@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import ClassVar
 
 import click
 from rich.console import Console
@@ -21,6 +22,8 @@ WARN_SHARE = 0.05
 @dataclass
 class Tally:
     """What has become of the judgements of one run."""
+
+    noun: ClassVar[str] = "judgements"
 
     judged: int = 0
     skipped: int = 0
@@ -58,7 +61,7 @@ class Tally:
         if not tried or self.failures / tried <= WARN_SHARE:
             return None
         kind, times = self.failed.most_common(1)[0]
-        share = f"{self.failures} of {tried} judgements failed ({self.failures / tried:.0%})"
+        share = f"{self.failures} of {tried} {self.noun} failed ({self.failures / tried:.0%})"
         return f"{share}, most often {kind} ({times})"
 
     def figures(self) -> str:
@@ -74,9 +77,10 @@ class Tally:
 class ProgressLine:
     """Shows a Tally on stderr while it grows; `total` None where the input cannot be counted."""
 
-    def __init__(self, tally: Tally, total: int | None) -> None:
+    def __init__(self, tally: Tally, total: int | None, doing: str = "judging") -> None:
         self._tally = tally
         self._total = total
+        self._doing = doing
         self._started = self._spoken = time.monotonic()
         self._bar: Progress | None = None
         self._task = TaskID(0)
@@ -85,7 +89,7 @@ class ProgressLine:
         console = Console(stderr=True)
         if console.is_terminal:
             self._bar = Progress(
-                TextColumn("judging"),
+                TextColumn(self._doing),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[rate]:.0f}/s"),
@@ -93,7 +97,7 @@ class ProgressLine:
                 TextColumn("{task.fields[figures]}"),
                 console=console,
             )
-            self._task = self._bar.add_task("judging", total=self._total, rate=0.0, figures="")
+            self._task = self._bar.add_task(self._doing, total=self._total, rate=0.0, figures="")
             self._bar.start()
         return self
 

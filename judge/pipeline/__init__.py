@@ -85,8 +85,10 @@ class Pipeline:
     async def prepare(self, run: Trajectory, version_name: str) -> Answer[Prepared]:
         """Ask what belongs to the run's instruction, as judging it would, and judge nothing."""
         version, notes = self.version(version_name), _Notes(Deadline(self._config.judge.deadline_s))
+        # Going on with the coarse rubric alone is for judging: here it would hide what is missing.
+        settings = self._config.rubrics.model_copy(update={"on_fine_error": "fail"})
         try:
-            prepared = await self._prepare(run, version, notes, self._config.rubrics)
+            prepared = await self._prepare(run, version, notes, settings)
         except ConfigError:
             raise
         except JudgeError as error:
@@ -94,9 +96,9 @@ class Pipeline:
         return Answer(prepared, calls=tuple(notes.calls))
 
     async def preview(self, run: Trajectory, version_name: str) -> Preview:
-        """What would be asked about one run, by the steps that `judge` takes, without the question for a verdict.
+        """What `judge` would ask about one run, made by the same steps; the verdict itself is not asked for.
 
-        Fine rubrics come from the cache or from the client; a pipeline built on `Nobody` makes no call.
+        Fine rubrics come from the cache or from the client: on `Nobody`, no call is made.
         """
         version, notes = self.version(version_name), _Notes(Deadline(self._config.judge.deadline_s))
         try:
@@ -104,19 +106,19 @@ class Pipeline:
         except JudgeError as error:
             reward = failed(error)
         if reward is not None:
-            return Preview(run, version, notes.category, reward=reward)
+            return Preview(run, version, notes.category, self._config.frames, reward=reward)
         unasked = await self._prepare_as_known(run, version, notes)
         return Preview(
             run,
             version,
             notes.category,
+            self._config.frames,
             routing=notes.routing,
             rubric=notes.rubric,
             request=self._request(run, version, notes, 0, self._config.frames),
             unasked=unasked,
             fine_dropped=notes.fine_dropped,
             suspicions=notes.suspicions,
-            limits=self._config.frames,
         )
 
     async def _reward(self, run: Trajectory, version: Version, notes: _Notes, repeat: int) -> Reward:
@@ -165,7 +167,7 @@ class Pipeline:
 
     async def _prepare(
         self, run: Trajectory, version: Version, notes: _Notes, settings: RubricsSection
-    ) -> None:
+    ) -> Prepared:
         """Category and rubric: the same for every run of a task."""
 
         async def ask(request: Request, read: Callable[[Reply], T]) -> T:
@@ -177,6 +179,7 @@ class Pipeline:
         notes.fine_dropped = prepared.fine.dropped
         if prepared.fine.failed:
             notes.flags.append("fine_failed")
+        return prepared
 
     async def _prepare_as_known(self, run: Trajectory, version: Version, notes: _Notes) -> Request | None:
         """As _prepare, as far as that goes without an answer nobody has given; the first question for one."""

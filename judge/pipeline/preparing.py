@@ -7,6 +7,7 @@ the judgement fails (unless on_fine_error says to go on with the coarse rubric a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -54,6 +55,24 @@ async def prepare(run: Trajectory, version: Version, settings: RubricsSection, a
     if joint:
         return Prepared(category, routing, _examined(proposed, run.instruction, _coarse(version, category)))
     return Prepared(category, routing, await _refine(run, version, category, settings, ask))
+
+
+def foresee(run: Trajectory, version: Version, settings: RubricsSection) -> list[Request]:
+    """The questions `prepare` would ask, none of them asked.
+
+    Where a judge routes, the category that the rules choose stands in for its answer.
+    """
+    asked: list[Request] = []
+
+    async def note(request: Request, read: Callable[[Reply], Any]) -> Any:
+        asked.append(request)
+        return (ruled, []) if request.purpose == "route" else FineItems()
+
+    ruled = route.route(run, version.library.cues).category
+    # Nothing in `prepare` waits but for an answer, and here every answer is there at once.
+    with suppress(StopIteration):
+        prepare(run, version, settings, note).send(None)
+    return asked
 
 
 async def _refine(
