@@ -252,8 +252,7 @@ def _client(config: Config) -> Client:
 def _check_built(config: Config) -> None:
     """A setting whose stage does not exist yet is refused, never passed over."""
     unbuilt = {
-        "steps.mode prefix": config.steps.mode == "prefix",
-        f"reward.scheme {config.reward.scheme}": config.reward.scheme in ("gvpo_process", "weighted"),
+        "reward.scheme weighted": config.reward.scheme == "weighted",
         "judge.vision on": config.judge.vision == "on",
     }
     if asked := [name for name, is_asked in unbuilt.items() if is_asked]:

@@ -122,8 +122,6 @@ def test_settings_that_would_fail_each_call_are_refused_at_once(monkeypatch: pyt
 @pytest.mark.parametrize(
     "sections",
     [
-        {"steps": {"mode": "prefix"}},
-        {"steps": {"mode": "prefix"}, "reward": {"scheme": "gvpo_process"}},
         {"reward": {"scheme": "weighted", "weights": {"score": 1.0}}},
         {"judge": {"vision": "on"}},
     ],

@@ -37,8 +37,7 @@ def _found(row: dict[str, Any]) -> Iterator[str]:
         at = f" (step {criterion['step']})" if criterion["step"] is not None else ""
         yield f"  {criterion['met']:<11} {criterion['id']}{at}"
     for step in row["steps"]:
-        if step["label"] is not None:
-            yield f"  step {step['step']:<6} {step['label']:+d} {step['reason']}".rstrip()
+        yield f"  step {step['step']:<6} {_step(step)} {step['reason']}".rstrip()
     for quote in row["evidence"]:
         yield f"  evidence    step {quote['step']}: {quote['quote']}"
     yield f"  reason      {row['reason']}"
@@ -47,10 +46,25 @@ def _found(row: dict[str, Any]) -> Iterator[str]:
 def _rewarded(row: dict[str, Any]) -> Iterator[str]:
     if row["success"] is not None:
         yield f"  verdict     {'success' if row['success'] else 'failure'}, score {row['score']:g}"
-    parts = " + ".join(f"{name} {value:g}" for name, value in row["parts"].items())
     value = "none" if row["reward"] is None else f"{row['reward']:g}"
-    yield f"  reward      {value}" + (f" = {parts} (scheme {row['scheme']})" if parts else "")
+    yield f"  reward      {value}{_made_of(row)}"
     stored = "none stored" if row["outcome"] is None else f"{row['outcome']:g}"
     yield f"  outcome     {stored} (status {row['outcome_status']}; never shown to the judge)"
     if row["flags"]:
         yield f"  flags       {', '.join(row['flags'])}"
+
+
+def _step(step: dict[str, Any]) -> str:
+    if step["label"] is not None:
+        return f"{step['label']:+d}"
+    found = "correct" if step["correct"] else f"wrong ({step['error_type']})"
+    return f"{found}, confidence {step['confidence']:g}"
+
+
+def _made_of(row: dict[str, Any]) -> str:
+    """The parts, as a sum where the reward is one, else as what it was computed from."""
+    if not row["parts"]:
+        return ""
+    parts = [f"{name} {value:g}" for name, value in row["parts"].items()]
+    is_sum = row["reward"] is not None and abs(sum(row["parts"].values()) - row["reward"]) < 1e-9
+    return f" {'= ' + ' + '.join(parts) if is_sum else 'from ' + ', '.join(parts)} (scheme {row['scheme']})"

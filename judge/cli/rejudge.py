@@ -113,9 +113,11 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
 )
 @click.option("--model", metavar="NAME", help="Judge model.  [default: JUDGE_MODEL]")
 @click.option("--base-url", metavar="URL", help="OpenAI-compatible endpoint.  [default: JUDGE_BASE_URL]")
-@click.option("--steps", type=click.Choice(["none", "whole"]), help="Judge single steps too.")
+@click.option("--steps", type=click.Choice(["none", "whole", "prefix"]), help="Judge single steps too.")
 @click.option(
-    "--scheme", type=click.Choice(["score", "success", "tarl"]), help="How verdicts become a reward."
+    "--scheme",
+    type=click.Choice(["score", "success", "tarl", "gvpo_process"]),
+    help="How verdicts become a reward.",
 )
 @click.option(
     "--repeat",
@@ -192,8 +194,7 @@ def _configured(
     if embedded and (model or base_url):
         raise click.UsageError("--embedded is a judge of its own: leave out --model and --base-url")
     judge = {"model": EMBEDDED_MODEL if embedded else model, "base_url": base_url, "concurrency": concurrency}
-    if scheme == "tarl" and steps is None:
-        steps = "whole"
+    steps = steps or {"tarl": "whole", "gvpo_process": "prefix"}.get(scheme or "")
     said: dict[str, dict[str, Any]] = {
         "judge": {key: value for key, value in judge.items() if value is not None},
         "steps": {"mode": steps} if steps else {},

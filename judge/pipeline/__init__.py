@@ -6,11 +6,13 @@ line in the log that says why; it never becomes a number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, TypeVar
 
-from judge import frames, injection, prompt, verdict
+from judge import prompt
 from judge.cache import ReplyCache
 from judge.config import Config, FramesSection, RubricsSection
 from judge.errors import ConfigError, InputError, JudgeError
@@ -18,26 +20,26 @@ from judge.log import Judgement
 from judge.pipeline.asking import Answer, Asking, Client
 from judge.pipeline.preparing import Prepared, prepare
 from judge.pipeline.preview import Nobody, Preview, Unasked, asking_less
+from judge.pipeline.reading import Graded, read_check, read_graded
 from judge.pipeline.rewarded import DID_NOTHING, failed, reward_of, verifier_reward
+from judge.pipeline.shown import Shown, run_up_to, verified_steps, whole_run
 from judge.pipeline.version import Version
 from judge.schema import (
     Call,
     Content,
     Deadline,
-    Frame,
     Reply,
     Request,
     Reward,
     Rubric,
-    StepVerdict,
     Trajectory,
-    TrajectoryVerdict,
 )
 
 __all__ = ["Answer", "Client", "Nobody", "Pipeline", "Prepared", "Preview", "Version"]
 
 T = TypeVar("T")
-Graded = tuple[TrajectoryVerdict, list[StepVerdict]]
+Question = tuple[Request, Callable[[Reply, Content], Any]]
+"""A request, and what reads its reply."""
 
 
 @dataclass
@@ -47,12 +49,9 @@ class _Notes:
     deadline: Deadline
     category: str = "general"
     rubric: Rubric | None = None
-    frame_count: int = 0
-    omitted_steps: int = 0
-    omitted_chars: int = 0
+    shown: Shown | None = None
     calls: list[Call] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
-    suspicions: tuple[str, ...] = ()
     fine_dropped: tuple[dict[str, str], ...] = ()
     routing: dict[str, Any] | None = None
 
@@ -118,7 +117,7 @@ class Pipeline:
             request=self._request(run, version, notes, 0, self._config.frames),
             unasked=unasked,
             fine_dropped=notes.fine_dropped,
-            suspicions=notes.suspicions,
+            suspicions=notes.shown.suspicions if notes.shown else (),
         )
 
     async def _reward(self, run: Trajectory, version: Version, notes: _Notes, repeat: int) -> Reward:
@@ -138,12 +137,56 @@ class Pipeline:
         self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
     ) -> Graded:
         request = self._request(run, version, notes, repeat, limits)
-        return await self._ask(request, lambda reply: _read_graded(reply, request.content), version, notes)
+        if self._config.steps.mode != "prefix":
+            return await self._ask(request, lambda reply: read_graded(reply, request.content), version, notes)
+        checks = self._checks(run, version, notes, repeat, limits)
+        (judged, _), *steps = await self._ask_together([(request, read_graded), *checks], version, notes)
+        return judged, steps
 
     def _request(
         self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
     ) -> Request:
-        return prompt.trajectory_request(version.prompts, self._content(run, version, notes, limits), repeat)
+        """The question for the verdict on the run."""
+        assert notes.rubric is not None
+        every_frame = version.library.settings.frames == "all"
+        label_steps = self._config.steps.mode == "whole"
+        shown = whole_run(run, notes.rubric, limits, every_frame=every_frame, label_steps=label_steps)
+        notes.shown = shown
+        return prompt.trajectory_request(version.prompts, shown.content, repeat)
+
+    def _checks(
+        self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
+    ) -> list[Question]:
+        """The questions about single steps, in time order (mode prefix)."""
+        assert notes.rubric is not None
+        settings = self._config.steps
+        contents = [
+            run_up_to(index, run, notes.rubric, settings.window, limits)
+            for index in verified_steps(settings, len(run.steps))
+        ]
+        return [(prompt.step_request(version.prompts, content, repeat), read_check) for content in contents]
+
+    async def _ask_together(
+        self, questions: Sequence[Question], version: Version, notes: _Notes
+    ) -> list[Any]:
+        """The answers to several questions put at once; the first failure ends the others."""
+        calls: list[list[Call]] = [[] for _ in questions]
+
+        async def ask(question: Question, its_calls: list[Call]) -> Any:
+            request, read = question
+            timed = replace(request, deadline=notes.deadline.rest())
+            return await self._asking.ask(
+                timed, lambda reply: read(reply, request.content), version.prompts, its_calls
+            )
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(ask(*each)) for each in zip(questions, calls, strict=True)]
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+        finally:
+            notes.calls.extend(chain.from_iterable(calls))
+        return [task.result() for task in tasks]
 
     async def _ask(self, request: Request, read: Callable[[Reply], T], version: Version, notes: _Notes) -> T:
         timed = replace(request, deadline=notes.deadline)
@@ -192,44 +235,22 @@ class Pipeline:
                 unasked = unasked or question.request
         return unasked
 
-    def _content(self, run: Trajectory, version: Version, notes: _Notes, limits: FramesSection) -> Content:
-        mode = self._config.steps.mode
-        max_frames = None if version.library.settings.frames == "all" else limits.max_frames
-        shown = frames.select_key_frames(run.steps, notes.category, max_frames, limits.max_chars)
-        notes.frame_count = len(shown)
-        notes.omitted_steps = len(run.steps) - sum(1 + frame.repeats for frame in shown)
-        notes.omitted_chars = sum(frame.cut for frame in shown)
-        if notes.omitted_steps or notes.omitted_chars:
-            notes.flags.append("trajectory_truncated")
-        notes.suspicions = tuple(injection.suspicions([run.instruction, *_shown_texts(shown)]))
-        if notes.suspicions:
-            notes.flags.append("injection_suspected")
-        whole = mode == "whole"
-        return Content(
-            instruction=run.instruction,
-            context=run.context,
-            rubric=notes.rubric,
-            frames=tuple(shown),
-            total_steps=len(run.steps),
-            lines=prompt.step_lines(run.steps) if whole else (),
-            verify=tuple(step.index for step in run.steps) if whole else (),
-            mode=mode,
-        )
-
     def _judgement(
         self, run: Trajectory, version: Version, notes: _Notes, reward: Reward, repeat: int
     ) -> Judgement:
+        shown_flags = notes.shown.flags if notes.shown else []
         costs = [call.cost for call in notes.calls if call.cost is not None]
         reward = reward.model_copy(
             update={
-                "flags": tuple(dict.fromkeys([*reward.flags, *notes.flags])),
+                "flags": tuple(dict.fromkeys([*reward.flags, *notes.flags, *shown_flags])),
                 "fingerprint": version.fingerprint,
                 "cost": sum(costs) if costs else None,
                 "trajectory_id": run.trajectory_id,
                 "rubric_version": version.library.version,
             }
         )
-        purpose = "trajectory" if self._config.steps.mode == "none" else "steps"
+        purpose = "steps" if self._config.steps.mode == "whole" else "trajectory"
+        shown = notes.shown
         return Judgement(
             trajectory=run,
             rubric=notes.rubric,
@@ -237,9 +258,9 @@ class Pipeline:
             rubric_version=version.library.version,
             rubric_hash=version.library.hash,
             prompt_set=version.prompts.name,
-            frame_count=notes.frame_count,
-            omitted_steps=notes.omitted_steps,
-            omitted_chars=notes.omitted_chars,
+            frame_count=len(shown.content.frames) if shown else 0,
+            omitted_steps=shown.omitted_steps if shown else 0,
+            omitted_chars=shown.omitted_chars if shown else 0,
             judge_model=self._asking.endpoint(purpose).model or "",
             repeat=repeat,
             scheme=self._config.reward.scheme,
@@ -250,30 +271,8 @@ class Pipeline:
         )
 
 
-def _shown_texts(shown: Sequence[Frame]) -> Iterator[str]:
-    for frame in shown:
-        yield from (frame.text, frame.action, frame.observation, frame.state)
-        if isinstance(frame.error, str):
-            yield frame.error
-
-
 def _halved(limits: FramesSection) -> FramesSection:
     """Half the frames and half their text, for an endpoint whose context could not hold them."""
     return limits.model_copy(
         update={"max_frames": max(1, limits.max_frames // 2), "max_chars": limits.max_chars // 2}
     )
-
-
-def _read_graded(reply: Reply, content: Content) -> Graded:
-    finish = reply.finish_reason or "stop"
-    judged = verdict.parse_verdict(
-        reply.text, finish_reason=finish, rubric=content.rubric, verdict_id=reply.verdict_id
-    )
-    steps: list[StepVerdict] = []
-    if content.mode != "none":
-        steps = verdict.parse_steps(
-            reply.text, content.verify, mode=content.mode, finish_reason=finish, verdict_id=reply.verdict_id
-        )
-    if reply.flags:
-        judged = judged.model_copy(update={"flags": (*judged.flags, *reply.flags)})
-    return judged, steps

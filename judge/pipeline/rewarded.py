@@ -27,7 +27,10 @@ def reward_of(
     else:
         outcome, source = _outcome(run, judged, settings)
         flags = (*flags, f"outcome_from_{source}")
-        collapsed = collapse.tarl(outcome, [step.label for step in steps], **settings.tarl.model_dump())
+        if settings.scheme == "tarl":
+            collapsed = collapse.tarl(outcome, [step.label for step in steps], **settings.tarl.model_dump())
+        else:
+            collapsed = collapse.gvpo_process(outcome, steps, **settings.gvpo.model_dump())
     return Reward(
         value=collapsed.value, parts=collapsed.parts, verdict=judged, steps=tuple(steps), flags=flags
     )

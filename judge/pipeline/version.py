@@ -32,7 +32,9 @@ class Version:
         prompts = PromptSet.load(library.settings.prompts)
         fine = library.settings.fine if config.rubrics.fine == "auto" else config.rubrics.fine
         asked = (
-            "trajectory" if config.steps.mode == "none" else "steps",
+            *{"none": ("trajectory",), "whole": ("steps",), "prefix": ("trajectory", "steps")}[
+                config.steps.mode
+            ],
             *(() if fine == "off" else ("fine",)),
             *(() if config.rubrics.router == "rules" else ("route",)),
         )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from judge.prompt.record import render_run, step_lines
-from judge.prompt.schemas import FINE_SCHEMA, STEP_SCHEMA, route_schema, verdict_schema
+from judge.prompt.schemas import FINE_SCHEMA, route_schema, step_schema, verdict_schema
 from judge.prompt.templates import PromptSet
 from judge.schema import Content, Purpose, Request, Rubric, RubricItem
 
@@ -80,7 +80,7 @@ def step_request(prompts: PromptSet, content: Content, repeat: int = 0) -> Reque
         "run": data["run"],
     }
     messages = prompts.messages("steps_prefix", values)
-    return Request("steps", messages, STEP_SCHEMA, content, repeat=repeat)
+    return Request("steps", messages, step_schema(content.verify[0]), content, repeat=repeat)
 
 
 def fine_request(prompts: PromptSet, instruction: str, rubric: Rubric, *, forced: bool = False) -> Request:

@@ -37,15 +37,17 @@ def route_schema(categories: tuple[str, ...], refine: bool = False) -> dict[str,
     return _closed(category=chosen, **({"items": _FINE_ITEMS} if refine else {}), verdict_id=_TEXT)
 
 
-STEP_SCHEMA = _closed(
-    step=_STEP,
-    reason=_TEXT,
-    correct={"type": "boolean"},
-    error_type={"type": "string", "enum": ["logic", "syntax", "tool", "policy", "none"]},
-    confidence={"type": "number"},
-    verdict_id=_TEXT,
-)
-"""Of a verdict on one step, keys in the order they are asked for."""
+@lru_cache(maxsize=512)
+def step_schema(index: int) -> dict[str, Any]:
+    """Of a verdict on step `index`, and on no other; keys in the order they are asked for."""
+    return _closed(
+        step={"type": "integer", "enum": [index]},
+        reason=_TEXT,
+        correct={"type": "boolean"},
+        error_type={"type": "string", "enum": ["logic", "syntax", "tool", "policy", "none"]},
+        confidence={"type": "number"},
+        verdict_id=_TEXT,
+    )
 
 
 @lru_cache(maxsize=512)

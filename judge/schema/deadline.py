@@ -30,6 +30,10 @@ class Deadline:
         """Seconds that are left, while the clock runs."""
         return self._until - asyncio.get_running_loop().time()
 
+    def rest(self) -> Deadline:
+        """A deadline of its own with the seconds that are left, for calls that are made at once."""
+        return Deadline(self._left if self._scope is None else self.left())
+
     @property
     def expired(self) -> bool:
         """Whether what runs now is being cancelled because the seconds are spent."""

@@ -238,7 +238,7 @@ def test_fewer_frames_are_tried_once_where_the_context_is_too_short() -> None:
     judge, client = scripted(answers, context_retry="fewer_frames", frames={"max_frames": 6})
     run = trajectory(steps=[{"action": f"hover('{i}')"} for i in range(9)])
     reward = judge.score(run)
-    assert (reward.value, reward.flags) == (1.0, ("trajectory_truncated", "fewer_frames"))
+    assert (reward.value, reward.flags) == (1.0, ("fewer_frames", "trajectory_truncated"))
     assert [len(request.content.frames) for request in client.requests] == [6, 3]
     judge, client = scripted(answers)
     assert judge.score(run).error_kind == "context_length"

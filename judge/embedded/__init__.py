@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from judge.config import EMBEDDED_MODEL
+from judge.embedded.proposing import propose
 from judge.schema import Content, Frame, Reply, Request
 
 _START = 0.75
@@ -41,14 +42,6 @@ _EDIT = r"\b(?:edit|str_replace|insert|patch|apply_patch)\b|\bsed (?:-\w+ )*-i|\
 _WRITING = r"(?:\bcreate|\bwrite|\btee|(?<![0-9&>-])>)\W{1,8}(?:path\W{1,8})?([\w./-]{1,200}\.\w+)"
 _UNDOING = r"\bgit (?:checkout (?:-- |\.)|restore\b|stash$|reset --hard)"
 
-_WORTH_QUOTING = (
-    r"[\"“「《`][^\"”」》`\n]{2,60}[\"”」》`]|(?<!\w)'[^'\n]{2,60}'(?!\w)",
-    r"\b[\w.+-]{1,64}@[\w-]+\.\w+|#\w+|\b[A-Z]+[-_]?\d[\w-]*|\b\w+_\d+\b|(?<![\w./-])[\w/]+\.[a-z]{2,4}\b"
-    r"|[$€£¥] ?\d[\d.,]*\d|\b\d{4}-\d\d-\d\d|\d\d?月\d\d?日|\b\d[\d.,]{,9}?(?:\.\d\d\b| ?[%元])|\b\d\d?:\d\d"
-    r"|\b[A-Z][a-z]+ \d\d?\b|\b\d+(?: [A-Z][a-z]+)+(?: \d{4})?\b|\b\d\d? ?[ap]m\b|(?<![\w.])\d{3,}\b(?!\.\d)",
-    r"(?<![Yy]ou )(?<!I )(?i:\b(?:do not|don't|without|never) \w)[^.,;!?()\n]{3,60}"
-    r"|(?:不要|不得|请勿)[^，。；！、\n]{1,30}",
-)
 _Seen = dict[str, tuple[int, str]]
 
 
@@ -64,22 +57,23 @@ class EmbeddedJudge:
     """A client like any other; the same request always gets the same reply, at no cost and without a wait."""
 
     async def call(self, request: Request) -> Reply:
-        """Answer a fine-rubric, step (mode whole) or trajectory request as JSON."""
+        """Answer a fine-rubric, step or trajectory request as JSON."""
         content = request.content
-        answer = {"items": _propose(content)} if request.purpose == "fine" else _grade(content)
+        if request.purpose == "fine":
+            answer: dict[str, Any] = {"items": propose(content.instruction, content.forced)}
+        else:
+            answer = _check(content) if content.mode == "prefix" else _grade(content)
         text = json.dumps({**answer, "verdict_id": request.verdict_id}, ensure_ascii=False)
         return Reply(text, EMBEDDED_MODEL, verdict_id=request.verdict_id, response_format="embedded")
 
 
-def _propose(content: Content) -> list[dict[str, str]]:
-    """At most two of: strings in quotation marks, then ids, amounts and dates, then prohibitions."""
-    quotes: list[str] = []
-    for match in (match for pattern in _WORTH_QUOTING for match in re.finditer(pattern, content.instruction)):
-        quote = match[0].strip()
-        if not any(quote in other or other in quote for other in quotes):
-            quotes.append(quote)
-    quotes += [content.instruction[:40].strip(), content.instruction[-40:].strip()] * content.forced
-    return [{"quote": quote, "text": f"Heeds: {quote}."} for quote in quotes[:2]]
+def _check(content: Content) -> dict[str, Any]:
+    """The last step shown, by itself (mode prefix): wrong where it reports an error or repeats another."""
+    step = content.frames[-1]
+    again = any((step.action, step.observation) == (f.action, f.observation) for f in content.frames[:-1])
+    fault = "It repeats an earlier step." if again else "It reports an error." if step.error else ""
+    kind = "tool" if fault else "none"
+    return {"step": step.index, "reason": fault, "correct": not fault, "error_type": kind, "confidence": 0.6}
 
 
 def _grade(content: Content) -> dict[str, Any]:
