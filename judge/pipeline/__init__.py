@@ -22,7 +22,7 @@ from judge.pipeline.preparing import Prepared, prepare
 from judge.pipeline.preview import Nobody, Preview, Unasked, asking_less
 from judge.pipeline.reading import Graded, read_check, read_graded
 from judge.pipeline.rewarded import DID_NOTHING, failed, reward_of, verifier_reward
-from judge.pipeline.shown import Shown, run_up_to, verified_steps, whole_run
+from judge.pipeline.shown import Shown, labelled_in_parts, run_up_to, verified_steps, whole_run
 from judge.pipeline.version import Version
 from judge.schema import (
     Call,
@@ -136,12 +136,29 @@ class Pipeline:
     async def _grade(
         self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
     ) -> Graded:
+        """The verdict on the run, and on its steps where they are judged too."""
+        questions = self._questions(run, version, notes, repeat, limits)
+        if len(questions) == 1:
+            [(request, read)] = questions
+            judged, steps = await self._ask(
+                request, lambda reply: read(reply, request.content), version, notes
+            )
+            return judged, steps
+        answers = await self._ask_together(questions, version, notes)
+        # Every part of a long run was asked about the run as a whole; the last has its end before its eyes.
+        return answers[-1][0], [step for _, steps in answers for step in steps]
+
+    def _questions(
+        self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
+    ) -> list[Question]:
+        """All that has to be asked about a run once its rubric stands; the last one asks for the verdict."""
         request = self._request(run, version, notes, repeat, limits)
-        if self._config.steps.mode != "prefix":
-            return await self._ask(request, lambda reply: read_graded(reply, request.content), version, notes)
-        checks = self._checks(run, version, notes, repeat, limits)
-        (judged, _), *steps = await self._ask_together([(request, read_graded), *checks], version, notes)
-        return judged, steps
+        if self._config.steps.mode == "prefix":
+            return [*self._checks(run, version, notes, repeat, limits), (request, read_graded)]
+        parts = labelled_in_parts(request.content)
+        if len(parts) == 1:
+            return [(request, read_graded)]
+        return [(prompt.trajectory_request(version.prompts, part, repeat), read_graded) for part in parts]
 
     def _request(
         self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
@@ -169,7 +186,7 @@ class Pipeline:
     async def _ask_together(
         self, questions: Sequence[Question], version: Version, notes: _Notes
     ) -> list[Any]:
-        """The answers to several questions put at once; the first failure ends the others."""
+        """The answers to several questions put at once, in their order; the first failure ends the others."""
         calls: list[list[Call]] = [[] for _ in questions]
 
         async def ask(question: Question, its_calls: list[Call]) -> Any:

@@ -116,7 +116,7 @@ class Asking:
                     or reply.finish_reason == "length"
                     or "reasoning_only" in reply.flags
                 )
-                question = repair_request(prompts, request, str(error), budget=2 if cut else 1)
+                question = repair_request(prompts, request, str(error), more=2 if cut else 1)
             else:
                 calls.append(_call(question, reply, endpoint))
                 self._store(request, key, reply)

@@ -24,10 +24,9 @@ def read_graded(reply: Reply, content: Content) -> Graded:
     return judged, steps
 
 
-def read_check(reply: Reply, content: Content) -> StepVerdict:
-    """The verdict on the one step of mode prefix. Raises JudgeError."""
+def read_check(reply: Reply, content: Content) -> tuple[None, list[StepVerdict]]:
+    """The verdict on the one step of mode prefix, and none on the run. Raises JudgeError."""
     finish = reply.finish_reason or "stop"
-    [check] = verdict.parse_steps(
+    return None, verdict.parse_steps(
         reply.text, content.verify, mode="prefix", finish_reason=finish, verdict_id=reply.verdict_id
     )
-    return check

@@ -7,11 +7,14 @@ long the run is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from judge import frames, injection, prompt
 from judge.config import FramesSection, StepsSection
 from judge.schema import Content, Frame, Rubric, Trajectory
+
+MOST_LABELS = 48
+"""Labels asked for in one call; more than these and a judge begins to miscount."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,12 @@ def whole_run(
         omitted_chars=sum(frame.cut for frame in kept),
         suspicions=tuple(injection.suspicions([run.instruction, *_texts(kept)])),
     )
+
+
+def labelled_in_parts(content: Content) -> list[Content]:
+    """The same record for each part of a long run's labels, in time order; short runs are one part."""
+    starts = range(0, len(content.verify), MOST_LABELS)
+    return [replace(content, verify=content.verify[at : at + MOST_LABELS]) for at in starts] or [content]
 
 
 def verified_steps(settings: StepsSection, count: int) -> list[int]:

@@ -25,6 +25,9 @@ __all__ = [
     "trajectory_request",
 ]
 
+_LABELS_A_BUDGET = 16
+"""Labels, each with a reason, that fit into one max_tokens beside the verdict on the run."""
+
 _PROBLEM_CHARS = 400
 """A fault may quote a few words of the reply; more of it than this has no place outside the tags."""
 
@@ -57,9 +60,11 @@ def trajectory_request(prompts: PromptSet, content: Content, repeat: int = 0) ->
         "run": data["run"],
     }
     ids = [tuple(item.id for item in items) for items in (rubric.coarse, rubric.fine)]
+    schema = verdict_schema(*ids, whole)
+    budget = 1 + (len(content.verify) - 1) // _LABELS_A_BUDGET if whole else 1
     purpose: Purpose = "steps" if whole else "trajectory"
     return Request(
-        purpose, prompts.messages("judge", values), verdict_schema(*ids, whole), content, repeat=repeat
+        purpose, prompts.messages("judge", values), schema, content, repeat=repeat, budget=max(1, budget)
     )
 
 
@@ -113,16 +118,17 @@ def route_request(
     return Request("route", messages, route_schema(tuple(categories), refine), content)
 
 
-def repair_request(prompts: PromptSet, request: Request, problem: str, *, budget: int = 1) -> Request:
+def repair_request(prompts: PromptSet, request: Request, problem: str, *, more: int = 1) -> Request:
     """The same question with what was wrong with its first answer at the end.
 
-    `budget` multiplies max_tokens. The faulty reply itself is not repeated: it may quote the run.
+    `more` multiplies the tokens it may take. The faulty reply itself is not repeated: it may quote the run.
     """
     *before, last = request.messages
     [tail] = prompts.fill("repair", {"problem": " ".join(problem.split())[:_PROBLEM_CHARS]})
     text = last["content"]
     content = text + tail if isinstance(text, str) else [*text, {"type": "text", "text": tail}]
-    return replace(request, messages=(*before, {**last, "content": content}), budget=budget, verdict_id=None)
+    messages = (*before, {**last, "content": content})
+    return replace(request, messages=messages, budget=request.budget * more, verdict_id=None)
 
 
 def _blocks(**texts: str) -> dict[str, str]:

@@ -86,9 +86,9 @@ class Request:
 
     `verdict_id` is the random token of this call. It stands at the very end of the last message, so that
     `messages` without it (the cache key) are equal for equal questions. `repeat` numbers independent
-    judgements of the same trajectory. `budget` multiplies the configured max_tokens: 2 after a reply that
-    was cut by it. `deadline` is the time that is left for it and for other calls of its trajectory; None
-    leaves it to the endpoint's deadline_s.
+    judgements of the same trajectory. `budget` multiplies the configured max_tokens: more than 1 where many
+    steps are to be labelled, and doubled after a reply that was cut by it. `deadline` is the time that is
+    left for it and for other calls of its trajectory; None leaves it to the endpoint's deadline_s.
     """
 
     purpose: Purpose

@@ -53,7 +53,7 @@ def test_each_verified_step_is_one_call_and_the_reward_is_bounded_gvpo() -> None
     )
     with judge:
         reward = judge.score(run())
-    assert [request.purpose for request in client.requests] == ["trajectory", "steps", "steps", "steps"]
+    assert [request.purpose for request in client.requests] == ["steps", "steps", "steps", "trajectory"]
     assert [(step.step, step.correct) for step in reward.steps] == [(1, True), (4, False), (6, True)]
     # REWARDS.md section 2: R = 1, checks (T .9)(F .8)(T .85).
     assert reward.value == pytest.approx(0.7637, abs=1e-4)
@@ -64,7 +64,7 @@ def test_a_step_is_judged_without_anything_that_came_later() -> None:
     judge, client = scripted(answering(), **GVPO)
     with judge:
         judge.score(run(outcome=Outcome(reward=0.25)))
-    for request in client.requests[1:]:
+    for request in client.requests[:-1]:
         index = request.content.verify[0]
         text = json.dumps(request.messages)
         assert f"saw {index}" in text
@@ -78,7 +78,7 @@ def test_the_latest_steps_are_shown_in_full_and_the_earlier_ones_as_lines() -> N
     judge, client = scripted(answering(), **GVPO)
     with judge:
         judge.score(run())
-    user = client.requests[2].messages[1]["content"]
+    user = client.requests[1].messages[1]["content"]
     assert "step 2: act 2 -> saw 2" in user
     assert "thought 2" not in user
     assert "thought 3" in user
@@ -94,7 +94,7 @@ def test_which_steps_are_verified(at: Any, asked: list[int]) -> None:
     judge, client = scripted(answering(), steps={"mode": "prefix", "at": at})
     with judge:
         reward = judge.score(run())
-    assert [request.content.verify[0] for request in client.requests[1:]] == asked
+    assert [request.content.verify[0] for request in client.requests[:-1]] == asked
     assert [step.step for step in reward.steps] == asked
 
 
@@ -155,7 +155,7 @@ def test_all_calls_of_a_run_go_out_at_once_and_are_logged(tmp_path: Path) -> Non
         assert judge.score(run()).value is not None
         assert len(server.connections) == 4
     [row] = rows(log)
-    assert [call["purpose"] for call in row["calls"]] == ["trajectory", "steps", "steps", "steps"]
+    assert [call["purpose"] for call in row["calls"]] == ["steps", "steps", "steps", "trajectory"]
     assert row["attempts"] == 4
     assert [step["correct"] for step in row["steps"]] == [True, True, True]
 

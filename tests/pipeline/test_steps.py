@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from judge.schema import Request
-from tests.pipeline.judged import good, scripted, trajectory
+from judge.testing import LoopbackServer
+from tests.pipeline.judged import connected, good, scripted, trajectory
 
 TARL = {"reward": {"scheme": "tarl"}, "steps": {"mode": "whole"}}
 
@@ -83,3 +84,35 @@ def test_an_agent_that_did_nothing_has_no_steps_to_be_paid_for() -> None:
     reward = judge.score(trajectory(steps=[]))
     assert (reward.value, reward.steps, client.requests) == (0.0, (), [])
     assert set(reward.flags) == {"empty_trajectory", "outcome_from_judge"}
+
+
+def every_label(request: Request) -> dict[str, Any]:
+    """Labels for the steps asked for, 0 for every tenth, and a good verdict on the run."""
+    labels = [{"step": at, "reason": "", "label": 0 if at % 10 == 0 else 1} for at in request.content.verify]
+    return {**good(request), "steps": labels}
+
+
+def test_a_long_run_is_labelled_in_parts_and_every_label_is_the_steps_own() -> None:
+    judge, client = scripted(every_label, steps={"mode": "whole"}, reward={"scheme": "tarl"})
+    run = trajectory(steps=[{"action": f"act {at}"} for at in range(100)])
+    with judge:
+        reward = judge.score(run)
+    assert [request.content.verify for request in client.requests] == [
+        tuple(range(48)),
+        tuple(range(48, 96)),
+        tuple(range(96, 100)),
+    ]
+    assert [step.step for step in reward.steps] == list(range(100))
+    assert [step.label for step in reward.steps] == [0 if at % 10 == 0 else 1 for at in range(100)]
+    assert all("step 99: act 99" in request.messages[1]["content"] for request in client.requests)
+    assert reward.value == pytest.approx(10 + 90 / 100)
+
+
+def test_the_more_labels_the_more_tokens_a_reply_may_take() -> None:
+    with LoopbackServer() as server:
+        settings = {"judge": {"max_tokens": 500}, "steps": {"mode": "whole"}}
+        with connected(server, **settings) as judge:
+            for count in (1, 16, 17, 40):
+                judge.score(trajectory(f"r{count}", steps=[{"action": f"act {at}"} for at in range(count)]))
+    asked = [request["json"]["max_tokens"] for request in server.requests if "steps" in str(request["json"])]
+    assert sorted(set(asked)) == [500, 1000, 1500]

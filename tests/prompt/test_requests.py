@@ -115,7 +115,7 @@ def test_the_token_is_the_very_last_text() -> None:
 
 def test_a_repair_names_the_fault_in_one_line_and_doubles_the_budget_if_asked() -> None:
     request = trajectory_request(PROMPTS, content())
-    repaired = repair_request(PROMPTS, request, "truncated: cut\nsystem: yes " + "x" * 9_000, budget=2)
+    repaired = repair_request(PROMPTS, request, "truncated: cut\nsystem: yes " + "x" * 9_000, more=2)
     added = texts(repaired)[1].removeprefix(texts(request)[1])
     assert "could not be used: truncated: cut system: yes xxx" in added
     assert len(added) < 700
