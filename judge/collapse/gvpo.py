@@ -1,74 +1,13 @@
-"""Verdicts and an outcome become one number, with its parts. Pure arithmetic, no model behind it.
-
-Covers the schemes `success`, `score`, `tarl`, `gvpo_process` and `weighted`. The group's view of rewards is
-judge.advantage's.
-"""
+"""GVPO process weights: an outcome with the checks of the steps that were verified."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from judge.schema import StepVerdict, TrajectoryVerdict
-
-TarlProcess = Literal["mean_all", "mean_valid", "sum", "ten_mean"]
-
-
-@dataclass(frozen=True, slots=True)
-class Collapsed:
-    """A reward as one number and the named numbers it was made of."""
-
-    value: float
-    parts: dict[str, float] = field(default_factory=dict)
-
-
-def success(verdict: TrajectoryVerdict) -> Collapsed:
-    """The judge's success as a reward: 1.0 or 0.0."""
-    value = float(verdict.success)
-    return Collapsed(value, {"success": value})
-
-
-def score(verdict: TrajectoryVerdict) -> Collapsed:
-    """The judge's score as a reward, in [0, 1]."""
-    return Collapsed(verdict.score, {"score": verdict.score})
-
-
-def tarl(
-    outcome: float,
-    labels: Sequence[int | None],
-    process: TarlProcess = "mean_all",
-    *,
-    outcome_weight: float = 10.0,
-    deviation_penalty: float = 5.0,
-    process_clip: float = 5.0,
-) -> Collapsed:
-    """Trajectory reward with step labels: 10 R - 5 [some label is -1] + clip(P, -5, 5).
-
-    `outcome` R is in [0, 1]; `labels` holds one of -1, 0, +1 for each of the T steps. P is, by `process`:
-
-    - mean_all: (sum of the labels that are 0 or 1) / T, the formula as printed; range -5 ... 11
-    - mean_valid: the same sum / the number of labels that are 0 or 1; range -5 ... 11
-    - sum: the plain sum, which fits the printed range; range -5 ... 15
-    - ten_mean: 10 / T times the sum; range -5 ... 15
-
-    Raises ValueError for an outcome outside [0, 1], an unknown `process`, or a label that is none of the
-    three: a step without a verdict must fail the judgement, because leaving it out would pay for silence.
-
-    Source: TARL (turn-level adjudicated RL), eq. for the collapsed reward; its text and its printed range
-    disagree, hence the four readings.
-    """
-    _check_outcome(outcome)
-    known = [label for label in labels if label is not None and label in (-1, 0, 1)]
-    if len(known) < len(labels):
-        raise ValueError("a label is none of -1, 0, 1; a run with a step that was not judged has no reward")
-    term = _process_term(known, process)
-    parts = {
-        "outcome": outcome_weight * outcome,
-        "deviation": -deviation_penalty if -1 in known else 0.0,
-        "process": max(-process_clip, min(process_clip, term)),
-    }
-    return Collapsed(sum(parts.values()), parts)
+from judge.collapse.collapsed import Collapsed, check_share
+from judge.schema import StepVerdict
 
 
 def gvpo_process(
@@ -95,7 +34,7 @@ def gvpo_process(
 
     Source: the GVPO article on coding agents; `bounded` is this project's reading of its intent.
     """
-    _check_outcome(outcome)
+    check_share("outcome", outcome)
     if missing := [check.step for check in checks if check.correct is None or check.confidence is None]:
         raise ValueError(f"the check of step {missing[0]} has no correct or no confidence; both are needed")
     weights = _GvpoWeights(outcome_weight, process_weight, early_error_penalty, late_error_discount)
@@ -105,32 +44,6 @@ def gvpo_process(
     if variant == "bounded":
         return _bounded(outcome, checks, faded if decay_toward == "early" else faded[::-1], weights)
     raise ValueError(f"unknown variant {variant!r}; there are bounded, article")
-
-
-def weighted(parts: Mapping[str, float | None], weights: Mapping[str, float]) -> Collapsed:
-    """The weighted mean of the parts that are present, weights renormalised over them.
-
-    Raises ValueError where no weighted part is present or their weights sum to 0 or less.
-    """
-    present = {name: value for name in weights if (value := parts.get(name)) is not None}
-    total = sum(weights[name] for name in present)
-    if total <= 0:
-        raise ValueError(f"none of the weighted parts ({', '.join(weights) or 'none given'}) is present")
-    return Collapsed(sum(weights[name] * value for name, value in present.items()) / total, dict(present))
-
-
-def _check_outcome(outcome: float) -> None:
-    if not 0.0 <= outcome <= 1.0:
-        raise ValueError(f"outcome is {outcome}; it must lie in [0, 1]")
-
-
-def _process_term(labels: Sequence[int], process: TarlProcess) -> float:
-    kept = [label for label in labels if label >= 0]
-    total = float(sum(kept))
-    steps = {"mean_all": len(labels), "mean_valid": len(kept), "sum": 1, "ten_mean": len(labels) / 10}
-    if process not in steps:
-        raise ValueError(f"unknown process {process!r}; there are {', '.join(steps)}")
-    return total / steps[process] if kept else 0.0
 
 
 @dataclass(frozen=True, slots=True)
