@@ -23,7 +23,7 @@ def test_the_packaged_versions_and_prompt_sets_are_found():
 
 @pytest.mark.parametrize("name", ["adapt_v9", "", ".", "..", "adapt_v1/../none"])
 def test_an_unknown_name_lists_what_there_is(name):
-    with pytest.raises(ConfigError, match=r"there are adapt_v1, .*static_v1.*give its path"):
+    with pytest.raises(ConfigError, match=r"there are adapt_allframes_v1, .*static_v1.*give its path"):
         folder("rubrics", name)
 
 
