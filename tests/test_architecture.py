@@ -50,6 +50,7 @@ OWNERS = {
     "yaml": {"config", "rubric"},
     "rich": {"cli", "analysis"},
     "pandas": {"analysis"},
+    "numpy": {"analysis"},
     "click": {"cli"},
     "pydantic": set(MAY_IMPORT),
 }
