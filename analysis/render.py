@@ -1,7 +1,8 @@
 """Figures as tables for a reader: rich on a terminal, plain text of 100 columns elsewhere.
 
-Covers the summary view of `judge report`, and its tables of fine rubrics. It computes no figure: undefined
-ones show as a dash, and a mean stands in the row of its n, or beside its own where that differs.
+Covers the views summary, groups and calibration of `judge report`, and its tables of fine rubrics. It
+computes no figure: undefined ones show as a dash, and a mean stands in the row of its n, or beside its own
+where that differs.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from rich.text import Text
 
 from analysis.compare import PAIRED, records
 from analysis.fine import COMMON_SHARE
+from analysis.groups import METHODS, group_records
 
-__all__ = ["FAILED_SHARE", "report_console", "show_fine", "show_summary"]
+__all__ = ["FAILED_SHARE", "report_console", "show_calibration", "show_fine", "show_groups", "show_summary"]
 
 FAILED_SHARE = 0.05
 """The share of failed judgements, skipped rows aside, above which the report says so."""
@@ -60,6 +62,19 @@ _FINE = {
     "dropped": "dropped",
     "prompt_tokens_mean": "prompt\ntokens",
 }
+_GROUPS = {
+    "groups": "groups",
+    **{"dead": "dead", "dead_share": "dead\nshare"},
+    **{"single": "of one\nreward", "unrewarded": "without\nreward"},
+}
+_CALIBRATION = {
+    **{"steps": "steps", "rollouts_with": "runs\nwith", "rollouts_without": "runs\nw/o"},
+    **{"pass_rate_with": "pass\nwith", "pass_rate_without": "pass\nw/o"},
+    **{"rho": "rho", "interval": "95 %", "value": "value", "suggested": "sugg-\nested"},
+    **{"advantage_mean": "mean\nadv.", "sign": "sign", "dead_steps": "dead\nsteps"},
+}
+_SHOWN_GROUPS = 20
+_SHOWN_ROLLOUTS = 8
 _DECIMALS = {"latency_ms_mean": 0, "tokens_mean": 0, "prompt_tokens_mean": 0, "cost": 4}
 
 
@@ -102,6 +117,59 @@ def show_fine(console: Console, figures: pd.DataFrame, quotes: pd.DataFrame, dro
     console.width = max(console.width, *(_narrowest(console, each) for each in shown))
     for table in shown:
         console.print(table)
+
+
+def show_groups(
+    console: Console, versions: pd.DataFrame, rollouts: pd.DataFrame, groups: pd.DataFrame
+) -> None:
+    """Print what `summarise_groups` found, and the first groups; widens `console` as needed."""
+    if versions.empty:
+        console.print("No rows.")
+        return
+    first = groups.head(_SHOWN_GROUPS)
+    title = f"Groups (the first {len(first)} of {len(groups)})" if len(first) < len(groups) else "Groups"
+    lists = ["rewards", *METHODS]
+    shown = pd.DataFrame([_in_short(group, lists) for group in group_records(rollouts, first)])
+    keys = ["rubric_version", "group", *lists, "note"]
+    tables = [
+        _table("Groups by rubric version; dead: all rewards equal", versions, ["rubric_version"], _GROUPS),
+        _table(title, shown, keys, {"n": "n"}),
+    ]
+    console.width = max(console.width, *(_narrowest(console, table) for table in tables))
+    for table in tables:
+        console.print(table)
+
+
+def show_calibration(console: Console, table: pd.DataFrame, values: str) -> None:
+    """Print what `calibrate` found, and its `as_yaml`; widens `console` as needed."""
+    rows = records(table, list(table.columns))
+    signs = {True: "ok", False: "opposite", None: None}
+    intervals: list[Any] = [_interval(row["rho_low"], row["rho_high"]) for row in rows]
+    checks: list[Any] = [signs[row["sign_ok"]] for row in rows]
+    shown = table.assign(interval=intervals, sign=checks)
+    title = "Tiers against outcomes; sign: of the mean advantage, dead: steps with advantage 0"
+    printed = _table(title, shown, ["tier"], _CALIBRATION)
+    console.width = max(console.width, _narrowest(console, printed))
+    console.print(printed)
+    console.print(Text(values), end="")
+
+
+def _interval(low: float | None, high: float | None) -> str | None:
+    return None if low is None or high is None else f"{low:.2f} {high:.2f}"
+
+
+def _in_short(group: dict[str, Any], lists: list[str]) -> dict[str, Any]:
+    """A group with its lists as text, and a word about one that teaches nothing."""
+    step = f" (step {group['step']})" if group["step"] is not None else ""
+    note = "dead" if group["dead"] else "" if group["rewarded"] else "no reward"
+    texts = {name: _listed(group[name]) for name in lists}
+    return {**group, **texts, "group": f"{group['group']}{step}", "note": note}
+
+
+def _listed(values: list[float | None]) -> str:
+    shown = ["–" if value is None else f"{value:.4g}" for value in values[:_SHOWN_ROLLOUTS]]
+    more = len(values) - len(shown)
+    return " ".join([*shown, *([f"… {more} more"] if more else [])])
 
 
 def _narrowest(console: Console, table: Table) -> int:
@@ -175,7 +243,7 @@ def _cell(name: str, row: dict[str, Any]) -> str:
         "–"
         if value is None
         else str(value)
-        if isinstance(value, int)
+        if isinstance(value, int | str)
         else f"{value:.{_DECIMALS.get(name, 3)}f}"
     )
     other_n = name == "reward_mean" and row["rewarded"] != row["n"]

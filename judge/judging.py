@@ -251,12 +251,8 @@ def _client(config: Config) -> Client:
 
 def _check_built(config: Config) -> None:
     """A setting whose stage does not exist yet is refused, never passed over."""
-    unbuilt = {
-        "reward.scheme weighted": config.reward.scheme == "weighted",
-        "judge.vision on": config.judge.vision == "on",
-    }
-    if asked := [name for name, is_asked in unbuilt.items() if is_asked]:
-        raise ConfigError(f"{asked[0]} is not built yet")
+    if config.judge.vision == "on":
+        raise ConfigError("judge.vision on is not built yet")
     if config.judge.endpoint("route").is_embedded and config.rubrics.router != "rules":
         raise ConfigError(f"rubrics.router {config.rubrics.router}: the embedded judge routes by rules only")
 

@@ -20,6 +20,8 @@ _COMMANDS = {
     "prepare": "Ask for the fine rubrics of stored trajectories ahead of judging them.",
     "report": "Figures and comparisons from reward logs.",
     "show": "Show one trajectory: what would be asked about it, or what a log says of it.",
+    "recollapse": "New rewards from the verdicts of a log, under another scheme, without a call.",
+    "export": "Rows of a log by reward, with advantages, for training or fine-tuning.",
     "doctor": "Ask the configured endpoint a few tiny questions and say what is wrong, and what to do.",
     "rubrics": "List, show and check rubric versions.",
 }

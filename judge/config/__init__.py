@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from judge.config.faults import explain
 from judge.config.loading import load_yaml, with_environment
@@ -101,19 +101,11 @@ class Config(Section):
         filled = {key: off.get(key) if value is None else value for key, value in settings.items()}
         return {key: value for key, value in filled.items() if value is not None}
 
-    @field_validator("reward")
-    @classmethod
-    def _weights_for_weighted(cls, reward: RewardSection) -> RewardSection:
-        if reward.scheme == "weighted" and not reward.weights:
-            raise ValueError("scheme weighted needs reward.weights, a mapping of part names to numbers")
-        return reward
-
     @model_validator(mode="after")
     def _steps_for_scheme(self) -> Config:
-        needed = {"tarl": "whole", "gvpo_process": "prefix"}.get(self.reward.scheme)
-        if needed and self.steps.mode != needed:
-            raise ValueError(
-                f"reward.scheme {self.reward.scheme} needs step verdicts: set steps.mode to {needed} "
-                f"(it is {self.steps.mode})"
-            )
+        for scheme, key in self.reward.computed:
+            needed = {"tarl": "whole", "gvpo_process": "prefix"}.get(scheme)
+            if needed and self.steps.mode != needed:
+                wanted = f"set steps.mode to {needed} (it is {self.steps.mode})"
+                raise ValueError(f"{key} {scheme} needs step verdicts: {wanted}")
         return self

@@ -185,16 +185,39 @@ class GvpoSection(Section):
     decay: float = Field(default=0.95, gt=0, le=1)
     decay_toward: Literal["early", "late"] = "early"
 
+    @model_validator(mode="after")
+    def _weighs_something(self) -> GvpoSection:
+        if not self.outcome_weight + self.process_weight > 0:
+            raise ValueError("outcome_weight and process_weight must not both be 0")
+        return self
+
+
+Part = Literal["outcome", "success", "score", "tarl", "gvpo_process"]
+"""What scheme weighted can blend: R, and the rewards of the other schemes."""
+
 
 class RewardSection(Section):
-    """How verdicts become one number."""
+    """How verdicts become one number. `weights` are scheme weighted's, by part."""
 
     scheme: Literal["score", "success", "tarl", "gvpo_process", "weighted"] = "score"
     outcome_from: Literal["auto", "verifier", "judge"] = "auto"
     tarl: TarlSection = TarlSection()
     gvpo: GvpoSection = GvpoSection()
-    weights: dict[str, float] = Field(default_factory=dict)
+    weights: dict[Part, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
     tiers: dict[str, float] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _weighs_something(self) -> RewardSection:
+        if self.scheme == "weighted" and not sum(self.weights.values()) > 0:
+            raise ValueError("scheme weighted needs reward.weights: part names with numbers above 0")
+        return self
+
+    @property
+    def computed(self) -> tuple[tuple[str, str], ...]:
+        """The schemes this needs, each with the key that asks for it: its own, or those it blends."""
+        if self.scheme != "weighted":
+            return ((self.scheme, "reward.scheme"),)
+        return tuple((part, "reward.weights") for part in self.weights)
 
 
 class CacheSection(Section):

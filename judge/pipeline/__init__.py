@@ -131,7 +131,7 @@ class Pipeline:
                 raise
             notes.flags.append("fewer_frames")
             judged, steps = await self._grade(run, version, notes, repeat, _halved(self._config.frames))
-        return reward_of(run, judged, steps, self._config.reward)
+        return reward_of(run.outcome, judged, steps, self._config.reward)
 
     async def _grade(
         self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
@@ -212,7 +212,7 @@ class Pipeline:
     def _uncalled(self, run: Trajectory) -> Reward | None:
         """The reward of a run that needs no judge; None where one has to be asked."""
         if run.verifier_only:
-            return verifier_reward(run)
+            return verifier_reward(run.outcome)
         return self._empty(run) if run.is_empty else None
 
     def _empty(self, run: Trajectory) -> Reward:
@@ -223,7 +223,7 @@ class Pipeline:
             )
         if self._config.on_empty == "error":
             raise JudgeError("empty_trajectory", "the agent did nothing, and on_empty is error")
-        return reward_of(run, DID_NOTHING, [], self._config.reward)
+        return reward_of(run.outcome, DID_NOTHING, [], self._config.reward)
 
     async def _prepare(
         self, run: Trajectory, version: Version, notes: _Notes, settings: RubricsSection

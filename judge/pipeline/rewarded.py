@@ -1,11 +1,17 @@
-"""Verdicts and outcome → Reward, by the configured scheme; and the rewards of runs that need no call."""
+"""Verdicts and outcome → Reward, by the configured scheme; and the rewards of runs that need no call.
+
+Whether the verdicts were just given or stand in a log makes no difference: `judge recollapse` comes here too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from judge import collapse
+from judge.collapse import Collapsed
 from judge.config import RewardSection
 from judge.errors import InputError, JudgeError
-from judge.schema import Reward, StepVerdict, Trajectory, TrajectoryVerdict
+from judge.schema import Outcome, Reward, StepVerdict, TrajectoryVerdict
 
 DID_NOTHING = TrajectoryVerdict(
     reason="The agent did nothing: no step holds an action, a text or a tool call.",
@@ -16,31 +22,36 @@ DID_NOTHING = TrajectoryVerdict(
 
 
 def reward_of(
-    run: Trajectory, judged: TrajectoryVerdict, steps: list[StepVerdict], settings: RewardSection
+    outcome: Outcome, judged: TrajectoryVerdict, steps: Sequence[StepVerdict], settings: RewardSection
 ) -> Reward:
-    """The reward of a judged run. Raises InputError where the scheme needs an outcome the run lacks."""
+    """The reward of a judged run with the stored `outcome`; its flags say where R came from, if R was needed.
+
+    Raises InputError where the scheme needs an outcome the run lacks.
+    """
     flags = judged.flags
     if settings.scheme == "success":
         collapsed = collapse.success(judged)
     elif settings.scheme == "score":
         collapsed = collapse.score(judged)
     else:
-        outcome, source = _outcome(run, judged, settings)
+        known, source = _known(outcome, judged, settings)
         flags = (*flags, f"outcome_from_{source}")
-        if settings.scheme == "tarl":
-            collapsed = collapse.tarl(outcome, [step.label for step in steps], **settings.tarl.model_dump())
+        if settings.scheme == "weighted":
+            collapsed = _blended(known, judged, steps, settings)
+        elif settings.scheme == "tarl":
+            collapsed = _tarl(known, steps, settings)
         else:
-            collapsed = collapse.gvpo_process(outcome, steps, **settings.gvpo.model_dump())
+            collapsed = _gvpo_process(known, steps, settings)
     return Reward(
         value=collapsed.value, parts=collapsed.parts, verdict=judged, steps=tuple(steps), flags=flags
     )
 
 
-def verifier_reward(run: Trajectory) -> Reward:
+def verifier_reward(outcome: Outcome) -> Reward:
     """The environment's own reward, for runs that are marked as needing no judge."""
-    if run.outcome.known is None:
+    if outcome.known is None:
         raise InputError("verifier_only is set, and the trajectory has no sound outcome.reward")
-    return Reward(value=run.outcome.known, parts={"verifier": run.outcome.known}, flags=("verifier_only",))
+    return Reward(value=outcome.known, parts={"verifier": outcome.known}, flags=("verifier_only",))
 
 
 def failed(error: JudgeError) -> Reward:
@@ -48,9 +59,9 @@ def failed(error: JudgeError) -> Reward:
     return Reward(value=None, error_kind=error.kind, error=error.message)
 
 
-def _outcome(run: Trajectory, judged: TrajectoryVerdict, settings: RewardSection) -> tuple[float, str]:
+def _known(outcome: Outcome, judged: TrajectoryVerdict, settings: RewardSection) -> tuple[float, str]:
     """R in [0, 1] and where it comes from: the verifier where it is sound, else the judge's success."""
-    known = run.outcome.known
+    known = outcome.known
     if settings.outcome_from != "judge" and known is not None:
         if not 0.0 <= known <= 1.0:
             raise InputError(f"outcome.reward is {known:g}; scheme {settings.scheme} needs it in [0, 1]")
@@ -58,3 +69,26 @@ def _outcome(run: Trajectory, judged: TrajectoryVerdict, settings: RewardSection
     if settings.outcome_from == "verifier":
         raise InputError("reward.outcome_from is verifier, and the trajectory has no sound outcome.reward")
     return float(judged.success), "judge"
+
+
+def _tarl(outcome: float, steps: Sequence[StepVerdict], settings: RewardSection) -> Collapsed:
+    return collapse.tarl(outcome, [step.label for step in steps], **settings.tarl.model_dump())
+
+
+def _gvpo_process(outcome: float, steps: Sequence[StepVerdict], settings: RewardSection) -> Collapsed:
+    return collapse.gvpo_process(outcome, steps, **settings.gvpo.model_dump())
+
+
+def _blended(
+    outcome: float, judged: TrajectoryVerdict, steps: Sequence[StepVerdict], settings: RewardSection
+) -> Collapsed:
+    """The weighted mean of the parts that have a weight; whoever weighs tarl must have had steps judged."""
+    parts = {"outcome": outcome, "success": float(judged.success), "score": judged.score}
+    try:
+        if "tarl" in settings.weights:
+            parts["tarl"] = _tarl(outcome, steps, settings).value
+        if "gvpo_process" in settings.weights:
+            parts["gvpo_process"] = _gvpo_process(outcome, steps, settings).value
+        return collapse.weighted(parts, {str(name): weight for name, weight in settings.weights.items()})
+    except ValueError as error:
+        raise InputError(f"reward.weights: {error}") from None

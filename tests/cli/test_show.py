@@ -364,8 +364,8 @@ def test_files_and_settings_that_cannot_be_used_are_status_2(refused: Shown) -> 
     assert "torn.jsonl:1: not JSON" in refused("torn.jsonl", "x")
     assert "unknown rubric version 'v9'" in refused(WEB, "007", "--rubrics", "v9")
     assert "frmes" in refused(WEB, "007", *settings(frmes={}))
-    blend = settings(reward={"scheme": "weighted", "weights": {"score": 1.0}})
-    assert "reward.scheme weighted is not built yet" in refused(WEB, "007", *blend)
+    blend = settings(reward={"scheme": "weighted", "weights": {"tarl": 1.0}})
+    assert "reward.weights tarl needs step verdicts" in refused(WEB, "007", *blend)
 
 
 def test_the_client_that_is_never_there_says_what_it_was_asked() -> None:
