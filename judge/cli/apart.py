@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from judge.cli.side_by_side import made_of
+from judge.schema import Reward
+
 
 def taken_apart(row: dict[str, Any]) -> str:
     """The row as indented lines: what judged, by which rubric, what it found, how that became a reward."""
@@ -46,8 +49,8 @@ def _found(row: dict[str, Any]) -> Iterator[str]:
 def _rewarded(row: dict[str, Any]) -> Iterator[str]:
     if row["success"] is not None:
         yield f"  verdict     {'success' if row['success'] else 'failure'}, score {row['score']:g}"
-    value = "none" if row["reward"] is None else f"{row['reward']:g}"
-    yield f"  reward      {value}{_made_of(row)}"
+    reward = Reward(value=row["reward"], parts=row["parts"])
+    yield f"  reward      {made_of(reward)} (scheme {row['scheme']})"
     stored = "none stored" if row["outcome"] is None else f"{row['outcome']:g}"
     yield f"  outcome     {stored} (status {row['outcome_status']}; never shown to the judge)"
     if row["flags"]:
@@ -56,15 +59,6 @@ def _rewarded(row: dict[str, Any]) -> Iterator[str]:
 
 def _step(step: dict[str, Any]) -> str:
     if step["label"] is not None:
-        return f"{step['label']:+d}"
+        return f"{step['label']:+d}" if step["label"] else " 0"
     found = "correct" if step["correct"] else f"wrong ({step['error_type']})"
     return f"{found}, confidence {step['confidence']:g}"
-
-
-def _made_of(row: dict[str, Any]) -> str:
-    """The parts, as a sum where the reward is one, else as what it was computed from."""
-    if not row["parts"]:
-        return ""
-    parts = [f"{name} {value:g}" for name, value in row["parts"].items()]
-    is_sum = row["reward"] is not None and abs(sum(row["parts"].values()) - row["reward"]) < 1e-9
-    return f" {'= ' + ' + '.join(parts) if is_sum else 'from ' + ', '.join(parts)} (scheme {row['scheme']})"

@@ -17,6 +17,7 @@ from judge import loops
 from judge.cache import ReplyCache
 from judge.cli.apart import taken_apart
 from judge.cli.laid_out import as_json, laid_out, printable
+from judge.cli.side_by_side import side_by_side
 from judge.config import EMBEDDED_MODEL, Config
 from judge.embedded import EmbeddedJudge
 from judge.errors import InputError
@@ -147,6 +148,8 @@ def _show_rows(rows: Iterable[dict[str, Any]], as_json_: bool) -> None:
 def _row(row: dict[str, Any]) -> Iterator[str]:
     try:
         yield taken_apart(row)
+        if schemes := [f"  {line}" for line in side_by_side(row)]:
+            yield "\n".join(["  from the same verdict, by scheme:", *schemes])
         yield f"  judged by   {row['judge_model']}, repeat {row['repeat']}, at {row['timestamp']}\n"
     except (KeyError, TypeError) as error:
         what = f"has no {error}" if isinstance(error, KeyError) else f"cannot be read: {error}"
