@@ -50,7 +50,8 @@ def _rewarded(row: dict[str, Any]) -> Iterator[str]:
     if row["success"] is not None:
         yield f"  verdict     {'success' if row['success'] else 'failure'}, score {row['score']:g}"
     reward = Reward(value=row["reward"], parts=row["parts"])
-    yield f"  reward      {made_of(reward)} (scheme {row['scheme']})"
+    scheme = "" if reward.value is None else f" (scheme {row['scheme']})"
+    yield f"  reward      {made_of(reward)}{scheme}"
     stored = "none stored" if row["outcome"] is None else f"{row['outcome']:g}"
     yield f"  outcome     {stored} (status {row['outcome_status']}; never shown to the judge)"
     if row["flags"]:

@@ -1,4 +1,4 @@
-"""One stored verdict under every scheme that it allows: each reward with its parts, as a sum where it is one."""
+"""One stored verdict under every scheme that it allows: each reward with its parts, as a sum if it is one."""
 
 from __future__ import annotations
 

@@ -42,7 +42,9 @@ def test_labels_allow_the_four_readings_of_tarl() -> None:
 def test_checks_allow_both_variants_of_gvpo() -> None:
     checks = ((True, 0.9), (False, 0.8), (True, 0.85))
     found = shown(steps=steps(*({"correct": correct, "confidence": sure} for correct, sure in checks)))
-    assert found["gvpo_process, bounded"].startswith("0.76369 from outcome 1, process 0.658")
+    assert found["gvpo_process, bounded"].startswith(
+        "0.76369 from outcome 1, process 0.659005, wrong_share 0.333041"
+    )
     assert found["gvpo_process, article"].startswith("0.8509 = ")
 
 
