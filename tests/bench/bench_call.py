@@ -28,14 +28,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from judge import Config, Judge, Step, Trajectory
 from judge.client.dialect import Dialect, body
 from judge.schema import Request
-from judge.testing import ScriptedClient, verdict_response
+from judge.testing import LoopbackServer, ScriptedClient, completion, verdict_response
 
 VARIANTS = ("bare", "pipeline", "logged", "warm", "autoevals", "openevals")
 CONCURRENCY = 64
@@ -87,36 +88,44 @@ def _answer(request: Request, settings: Config) -> str:
     return str(verdict_response(sent)["body_json"]["choices"][0]["message"]["content"])
 
 
-def measure(work: Callable[[], int]) -> dict[str, float]:
-    """Run `work`, which says how many trajectories it judged, and what that took."""
+@contextmanager
+def measured(judged: int) -> Iterator[dict[str, float]]:
+    """What judging `judged` trajectories takes, filled in at the end of the block.
+
+    Imports and the first connection come before it and are no part of any variant's figures.
+    """
+    figures: dict[str, float] = {}
     cpu, wall = time.process_time(), time.perf_counter()
-    judged = work()
+    yield figures
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"cpu_s_per_1000": cpu / judged * 1000, "rate": judged / wall, "peak_mb": peak_mb}
+    figures.update(cpu_s_per_1000=cpu / judged * 1000, rate=judged / wall, peak_mb=peak_mb)
 
 
 def bare(runs: list[Trajectory], base_url: str) -> dict[str, float]:
     from openai import AsyncOpenAI
 
-    bodies = requests_of(runs, config(base_url, None))
-
-    async def call_all() -> None:
+    async def call_all(bodies: list[dict[str, Any]]) -> dict[str, float]:
         async with AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0) as client:
 
             async def call(sent: dict[str, Any]) -> None:
-                completion = await client.chat.completions.create(**sent)
-                json.loads(completion.choices[0].message.content or "")
+                answer = await client.chat.completions.create(**sent)
+                json.loads(answer.choices[0].message.content or "")
 
             await call(bodies[0])
-            await _concurrently(call, bodies)
+            with measured(len(runs)) as figures:
+                await _concurrently(call, bodies)
+            return figures
 
-    return measure(lambda: asyncio.run(call_all()) or len(runs))
+    return asyncio.run(call_all(requests_of(runs, config(base_url, None))))
 
 
 def pipeline(runs: list[Trajectory], base_url: str, folder: str | None = None) -> dict[str, float]:
     with Judge(config(base_url, folder)) as judge:
-        return measure(lambda: _judged(judge, runs))
+        _judged(judge, trajectories(len(runs) + 1)[-1:])
+        with measured(len(runs)) as figures:
+            _judged(judge, runs)
+    return figures
 
 
 def logged(runs: list[Trajectory], base_url: str) -> dict[str, float]:
@@ -127,16 +136,16 @@ def logged(runs: list[Trajectory], base_url: str) -> dict[str, float]:
 def warm(runs: list[Trajectory], base_url: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder, Judge(config(base_url, folder)) as judge:
         _judged(judge, runs)
-        return measure(lambda: _judged(judge, runs))
+        with measured(len(runs)) as figures:
+            _judged(judge, runs)
+    return figures
 
 
 def autoevals(runs: list[Trajectory], base_url: str) -> dict[str, float]:
     from autoevals import LLMClassifier
     from openai import AsyncOpenAI
 
-    texts = [_as_one_text(sent) for sent in requests_of(runs, config(base_url, None))]
-
-    async def call_all() -> None:
+    async def call_all(texts: list[str]) -> dict[str, float]:
         async with AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0) as client:
             judge = LLMClassifier(
                 "success", "{{{input}}}", {"Y": 1, "N": 0}, model="judge-x", use_cot=True, client=client
@@ -145,27 +154,58 @@ def autoevals(runs: list[Trajectory], base_url: str) -> dict[str, float]:
             async def call(text: str) -> None:
                 await judge.eval_async(output="", input=text)
 
-            await _concurrently(call, texts)
+            await call(texts[0])
+            with measured(len(runs)) as figures:
+                await _concurrently(call, texts)
+            return figures
 
-    return measure(lambda: asyncio.run(call_all()) or len(runs))
+    return asyncio.run(call_all(_texts(runs, base_url)))
 
 
 def openevals(runs: list[Trajectory], base_url: str) -> dict[str, float]:
     from openai import AsyncOpenAI
     from openevals.llm import create_async_llm_as_judge
 
-    texts = [_as_one_text(sent) for sent in requests_of(runs, config(base_url, None))]
-
-    async def call_all() -> None:
+    async def call_all(texts: list[str]) -> dict[str, float]:
         async with AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0) as client:
             judge = create_async_llm_as_judge(prompt="{inputs}", judge=client, model="judge-x")
 
             async def call(text: str) -> None:
                 await judge(inputs=text)
 
-            await _concurrently(call, texts)
+            await call(texts[0])
+            with measured(len(runs)) as figures:
+                await _concurrently(call, texts)
+            return figures
 
-    return measure(lambda: asyncio.run(call_all()) or len(runs))
+    return asyncio.run(call_all(_texts(runs, base_url)))
+
+
+def _texts(runs: list[Trajectory], base_url: str) -> list[str]:
+    """Each request as one text, for libraries that take a prompt and not messages."""
+    sent = requests_of(runs, config(base_url, None))
+    return ["\n".join(message["content"] for message in each["messages"]) for each in sent]
+
+
+def serve(delay_s: float) -> None:
+    """Answer until standard input ends; the other libraries ask for a tool call where ours asks for JSON."""
+    with LoopbackServer(_respond, delay_s=delay_s, record=False) as server:
+        print(server.base_url, flush=True)
+        sys.stdin.read()
+
+
+def _respond(asked: dict[str, Any]) -> dict[str, Any]:
+    if not asked.get("tools"):
+        return verdict_response(asked)
+    name = asked["tools"][0]["function"]["name"]
+    function = {"name": name, "arguments": json.dumps({"reasons": "As asked.", "choice": "Y"})}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "type": "function", "function": function}],
+    }
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    return {"body_json": completion("", choices=[choice])}
 
 
 def _judged(judge: Judge, runs: list[Trajectory]) -> int:
@@ -185,10 +225,6 @@ async def _concurrently(call: Callable[[Any], Awaitable[None]], items: list[Any]
     await asyncio.gather(*(work() for _ in range(CONCURRENCY)))
 
 
-def _as_one_text(sent: dict[str, Any]) -> str:
-    return "\n".join(message["content"] for message in sent["messages"])
-
-
 def run_variant(name: str, count: int, base_url: str) -> None:
     _pin(0)
     figures = globals()[name](trajectories(count), base_url)
@@ -205,10 +241,11 @@ def _pin(core: int) -> None:
 def compare(names: list[str], count: int, delay_s: float) -> None:
     """Run the variants one after the other against one server and print their figures and ratios."""
     server = subprocess.Popen(
-        [sys.executable, "-m", "judge.testing", "--delay", str(delay_s)],
+        [sys.executable, __file__, "--serve", "--delay", str(delay_s)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        env=_environment(),
         preexec_fn=lambda: _pin(1),
     )
     assert server.stdin is not None
@@ -256,9 +293,13 @@ def main() -> None:
     parser.add_argument("--trajectories", type=int, default=2000)
     parser.add_argument("--delay", type=float, nargs="*", default=[0.0, 0.05], help="seconds, each a table")
     parser.add_argument("--only", help=f"variants, comma-separated, of {', '.join(VARIANTS)}")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--variant", choices=VARIANTS, help=argparse.SUPPRESS)
     parser.add_argument("--base-url", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.serve:
+        serve(options.delay[0])
+        return
     if options.variant:
         run_variant(options.variant, options.trajectories, options.base_url)
         return
