@@ -7,8 +7,6 @@ process travels when a Judge is pickled or forked: clients, caches and logs are 
 from __future__ import annotations
 
 import asyncio
-import atexit
-import contextlib
 import os
 import queue
 import weakref
@@ -17,19 +15,21 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from judge import loops
-from judge.cache import ReplyCache
 from judge.config import Config
-from judge.embedded import EmbeddedJudge
-from judge.errors import ConfigError, JudgeError
-from judge.log import Judgement, RewardLog
-from judge.pipeline import Answer, Client, Pipeline, Prepared, Version
+from judge.errors import ConfigError
+from judge.log import Judgement
+from judge.pipeline import Answer, Client, Prepared, Version
 from judge.readers import trajectory_from
 from judge.schema import Reward, Trajectory
+from judge.workshop import Workshop, release
 
 T = TypeVar("T")
 
 _AHEAD = 4
 """How many trajectories per concurrent call a stream reads ahead of its consumer."""
+
+_AT_WORK = 2
+"""Runs at work per concurrent call: while some wait for their task's fine rubrics, others make calls."""
 
 _BROKEN = -1
 """The position of an exception that ends a stream at once, whatever is still missing before it."""
@@ -65,7 +65,7 @@ class Judge:
         self.config = config if config is not None else Config.load()
         self._client = client
         self._observe = observe
-        self._workshop: _Workshop | None = None
+        self._workshop: Workshop | None = None
         _check_built(self.config)
         version = self.version()
         if client is None and not self.config.judge.is_embedded:
@@ -172,7 +172,7 @@ class Judge:
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(len(jobs), self.config.judge.concurrency)):
+                for _ in range(min(len(jobs), _AT_WORK * self.config.judge.concurrency)):
                     group.create_task(work())
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
@@ -204,49 +204,18 @@ class Judge:
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(self.config.judge.concurrency):
+                for _ in range(_AT_WORK * self.config.judge.concurrency):
                     group.create_task(work())
         except BaseException as error:
             ready.put((_BROKEN, error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error))
             raise
         ready.put((taken, broken or StopIteration()))
 
-    def _opened(self) -> _Workshop:
+    def _opened(self) -> Workshop:
         if self._workshop is None or self._workshop.pid != os.getpid():
-            self._workshop = _Workshop(self.config, self._client)
-            weakref.finalize(self, _release, self._workshop).atexit = False
+            self._workshop = Workshop(self.config, self._client)
+            weakref.finalize(self, release, self._workshop).atexit = False
         return self._workshop
-
-
-class _Workshop:
-    """What a Judge needs in one process: the pipeline, and the handles it holds open."""
-
-    def __init__(self, config: Config, client: Client | None) -> None:
-        self.pid = os.getpid()
-        self.client = client or _client(config)
-        embedded = config.judge.is_embedded and client is None
-        # The embedded judge costs less than a look into the cache.
-        self.cache = ReplyCache(None if embedded else config.cache.dir, config.cache.size_limit_gb)
-        self.log = RewardLog(config.log.path) if config.log.path else None
-        self.pipeline = Pipeline(config, self.client, self.cache)
-        _open.add(self)
-
-    async def aclose(self) -> None:
-        _open.discard(self)
-        close = getattr(self.client, "aclose", None)
-        if close is not None:
-            await close()
-        self.cache.close()
-        if self.log is not None:
-            self.log.close()
-
-
-def _client(config: Config) -> Client:
-    if config.judge.is_embedded:
-        return EmbeddedJudge()
-    from judge.client import OpenAIClient
-
-    return OpenAIClient(config.judge)
 
 
 def _check_built(config: Config) -> None:
@@ -269,23 +238,3 @@ def _job(run: Judgeable) -> Job:
     if isinstance(run, Job):
         return run
     return Job(run if isinstance(run, Trajectory) else trajectory_from(run))
-
-
-_open: set[_Workshop] = set()
-"""Held until closed on their own loop. A fork keeps its parent's for good: what they hold open is shared."""
-
-
-def _release(workshop: _Workshop) -> None:
-    """A Judge that was dropped without being closed leaves no connection behind."""
-    if workshop in _open and workshop.pid == os.getpid():
-        loops.submit(workshop.aclose())
-
-
-def _close_all() -> None:
-    for workshop in list(_open):
-        if workshop.pid == os.getpid():
-            with contextlib.suppress(JudgeError, RuntimeError, OSError):
-                loops.run(workshop.aclose())
-
-
-atexit.register(_close_all)

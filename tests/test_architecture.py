@@ -26,14 +26,15 @@ STAGES = {
     *("collapse", "advantage", "log", "embedded", "fingerprint", "testing"),
 }
 INNER = BASE | STAGES | {"pipeline", "loops"}
-OUTER = INNER | {"judging", "rewarding", "integrations", "doctor"}
+OUTER = INNER | {"workshop", "judging", "rewarding", "integrations", "doctor"}
 
 MAY_IMPORT = {
     **dict.fromkeys(BASE, BASE),
     **dict.fromkeys(STAGES, BASE),
     "loops": set(),
     "pipeline": BASE | STAGES,
-    "judging": INNER,
+    "workshop": INNER,
+    "judging": INNER | {"workshop"},
     "rewarding": INNER | {"judging"},
     "doctor": INNER,
     "integrations": OUTER - {"doctor"},
