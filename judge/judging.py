@@ -25,10 +25,10 @@ from judge.workshop import Workshop, release
 
 T = TypeVar("T")
 
-_AHEAD = 4
+_AHEAD = 8
 """How many trajectories per concurrent call a stream reads ahead of its consumer."""
 
-_AT_WORK = 2
+_AT_WORK = 4
 """Runs at work per concurrent call: while some wait for their task's fine rubrics, others make calls."""
 
 _BROKEN = -1

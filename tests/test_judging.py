@@ -165,7 +165,7 @@ def test_a_stream_reads_its_source_only_as_fast_as_rewards_are_taken() -> None:
     assert read == 0
     for position in range(40):
         assert next(stream).trajectory_id == f"r{position}"
-        assert read <= position + 4 * 3 + 1
+        assert read <= position + 8 * 3 + 1
     stream.close()  # type: ignore[attr-defined]
     after = read
     judge.score(numbered(0))
