@@ -14,6 +14,7 @@ import pandas as pd
 
 from analysis.compare import records
 from analysis.frame import NONE
+from analysis.stepwise import STEP_METHODS
 from judge.advantage import dr_grpo, grpo
 
 __all__ = [
@@ -98,11 +99,12 @@ def summarise_groups(groups: pd.DataFrame) -> pd.DataFrame:
 def group_records(rollouts: pd.DataFrame, groups: pd.DataFrame) -> list[dict[str, Any]]:
     """Some groups of `rollouts` as dicts of plain values.
 
-    The rollouts of a group are parallel lists: trajectory_ids, rewards, and one for each of METHODS. What is
-    missing is None.
+    The rollouts of a group are parallel lists: trajectory_ids, rewards, one for each of METHODS, and of
+    `stepwise.STEP_METHODS` where `rollouts` has them. What is missing is None.
     """
+    methods = [*METHODS, *(name for name in STEP_METHODS if name in rollouts)]
     found = records(groups, [*_KEY, "n", "rewarded", "reward_mean", "dead"])
-    lists = {"trajectory_id": "trajectory_ids", "reward": "rewards", **{name: name for name in METHODS}}
+    lists = {"trajectory_id": "trajectory_ids", "reward": "rewards", **{name: name for name in methods}}
     for each in found:
         each.update(step=_integer(each["step"]), repeat=_integer(each["repeat"]))
         each.update({name: [] for name in lists.values()})

@@ -20,6 +20,7 @@ from rich.text import Text
 from analysis.compare import PAIRED, records
 from analysis.fine import COMMON_SHARE
 from analysis.groups import METHODS, group_records
+from analysis.stepwise import STEP_METHODS
 
 __all__ = ["FAILED_SHARE", "report_console", "show_calibration", "show_fine", "show_groups", "show_summary"]
 
@@ -138,6 +139,10 @@ def show_groups(
     console.width = max(console.width, *(_narrowest(console, table) for table in tables))
     for table in tables:
         console.print(table)
+    if STEP_METHODS[0] in rollouts:
+        labelled = rollouts.loc[rollouts[STEP_METHODS[0]].notna(), "number"].nunique()
+        where = f"{labelled} of {len(groups)} groups"
+        console.print(f"Step advantages ({' and '.join(STEP_METHODS)}), in --json and --csv: {where}.")
 
 
 def show_calibration(console: Console, table: pd.DataFrame, values: str) -> None:

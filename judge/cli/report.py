@@ -85,7 +85,7 @@ _SHOWN_BAD_LINES = 5
     "--config",
     "config_path",
     type=click.Path(),
-    help="Calibration: YAML file whose reward.tiers are in force.  [default: JUDGE_CONFIG]",
+    help="Calibration and groups: YAML file whose reward.tiers are in force.  [default: JUDGE_CONFIG]",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the figures as one JSON object and nothing else."
@@ -106,12 +106,13 @@ def report(
             raise click.UsageError("--baseline and --by are for --view summary only")
         _report_calibration(logs, candidate, csv_folder, as_json, **calibrating)
         return
+    config_path = calibrating.pop("config_path") if view == "groups" else None
     if any(given not in (None, ()) for given in calibrating.values()):
         raise click.UsageError("--input, --tiers, --alpha, --delta and --config are for --view calibration")
     if view == "groups":
         if baseline or candidate or by:
             raise click.UsageError("--baseline, --candidate and --by are for --view summary only")
-        _report_groups(logs, csv_folder, as_json)
+        _report_groups(logs, csv_folder, as_json, config_path)
         return
     tables = _tables(logs, baseline, candidate, by)
     if csv_folder is not None:
@@ -150,7 +151,9 @@ def _tables(
     return tables
 
 
-def _report_groups(logs: tuple[Path, ...], csv_folder: Path | None, as_json: bool) -> None:
+def _report_groups(
+    logs: tuple[Path, ...], csv_folder: Path | None, as_json: bool, config_path: str | None
+) -> None:
     from analysis.compare import records
     from analysis.frame import load_frame
     from analysis.groups import (
@@ -162,11 +165,14 @@ def _report_groups(logs: tuple[Path, ...], csv_folder: Path | None, as_json: boo
         summarise_groups,
     )
     from analysis.render import report_console, show_groups
+    from analysis.rollouts import logged_rollouts
+    from analysis.stepwise import step_advantages
 
     bad: list[str] = []
     frame = load_frame(logs, also=GROUP_COLUMNS, on_bad=bad.append)
     _say_what_is_missing(bad, frame.attrs["superseded"])
-    rollouts = group_rollouts(frame)
+    labelled = logged_rollouts(logs, on_bad=lambda _: None)
+    rollouts = step_advantages(group_rollouts(frame), labelled, Config.load(config_path).reward.tiers)
     groups = dead_groups(rollouts)
     versions = summarise_groups(groups)
     if csv_folder is not None:
