@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 import click
 
+from judge.cli.options import base_url_option, config_option, model_option
 from judge.config import Config
 from judge.doctor import Finding, Level, diagnose
 
@@ -15,11 +16,9 @@ _BROKEN = 4
 
 
 @click.command("doctor")
-@click.option(
-    "--config", "config_path", type=click.Path(), help="YAML file of settings.  [default: JUDGE_CONFIG]"
-)
-@click.option("--model", metavar="NAME", help="Judge model.  [default: JUDGE_MODEL]")
-@click.option("--base-url", metavar="URL", help="OpenAI-compatible endpoint.  [default: JUDGE_BASE_URL]")
+@config_option
+@model_option
+@base_url_option
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON object.")
 def doctor(config_path: str | None, model: str | None, base_url: str | None, as_json: bool) -> int:
     """Ask the configured endpoint a few tiny questions and say what is wrong, and what to do.

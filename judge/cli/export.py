@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from judge.cli.options import logs_argument
 from judge.cli.written import refuse_overwriting, written_whole
 from judge.errors import InputError
 from judge.log import encode_line, read_log
@@ -40,13 +41,7 @@ _VERDICT = (
 
 
 @click.command("export")
-@click.argument(
-    "logs",
-    metavar="LOG...",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
+@logs_argument
 @click.option(
     "--out",
     metavar="FILE",

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import click
 
+from judge.cli.options import base_url_option, config_option, format_option, model_option, rubrics_option
 from judge.cli.progress import ProgressLine, Tally
 from judge.cli.rejudge import Plan
 from judge.client.tokens import estimate_tokens
@@ -23,7 +24,6 @@ from judge.errors import ConfigError
 from judge.judging import Job, Judge
 from judge.pipeline import Answer, Prepared, Version
 from judge.pipeline.preparing import foresee
-from judge.readers import FORMATS
 from judge.schema import Request
 
 _REPLY_TOKENS = 120
@@ -101,28 +101,15 @@ class Estimate:
 
 @click.command("prepare")
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
-@click.option(
-    "--rubrics",
-    metavar="V[,V2]",
-    help="Rubric versions, or paths of your own folders.  [default: as configured]",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(FORMATS),
-    default="auto",
-    show_default=True,
-    help="Format of the input.",
-)
+@rubrics_option
+@format_option
 @click.option("--embedded", is_flag=True, help="Ask the embedded stand-in judge, which keeps nothing.")
-@click.option("--model", metavar="NAME", help="Judge model.  [default: JUDGE_MODEL]")
-@click.option("--base-url", metavar="URL", help="OpenAI-compatible endpoint.  [default: JUDGE_BASE_URL]")
+@model_option
+@base_url_option
 @click.option("--concurrency", type=click.IntRange(min=1), help="Calls in flight at a time.")
 @click.option("--limit", type=click.IntRange(min=1), help="Prepare only the first N trajectories.")
 @click.option("--skip-bad", is_flag=True, help="Count and pass over records that are no trajectories.")
-@click.option(
-    "--config", "config_path", type=click.Path(), help="YAML file of settings.  [default: JUDGE_CONFIG]"
-)
+@config_option
 @click.option("--dry-run", is_flag=True, help="Say what would be asked and what it may cost, and stop.")
 def prepare(
     inputs: tuple[str, ...],

@@ -14,6 +14,7 @@ from typing import Any
 import click
 from pydantic import ValidationError
 
+from judge.cli.options import config_option, logs_argument
 from judge.cli.stored import STEPS_MODE, Gaps, Stored, flags_of
 from judge.cli.written import refuse_overwriting, written_whole
 from judge.config import Config, RewardSection, explain
@@ -24,13 +25,7 @@ from judge.schema import Reward
 
 
 @click.command("recollapse")
-@click.argument(
-    "logs",
-    metavar="LOG...",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
+@logs_argument
 @click.option(
     "--scheme",
     type=click.Choice(["score", "success", "tarl", "gvpo_process", "weighted"]),
@@ -50,9 +45,7 @@ from judge.schema import Reward
     type=click.Choice(["mean_all", "mean_valid", "sum", "ten_mean"]),
     help="The process term of scheme tarl.  [default: as configured]",
 )
-@click.option(
-    "--config", "config_path", type=click.Path(), help="YAML file of settings.  [default: JUDGE_CONFIG]"
-)
+@config_option
 def recollapse(
     logs: tuple[Path, ...], scheme: str, out: Path, process: str | None, config_path: str | None
 ) -> None:

@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
+from judge.cli.options import base_url_option, config_option, format_option, model_option, rubrics_option
 from judge.cli.progress import ProgressLine, Tally
 from judge.config import EMBEDDED_MODEL, Config
 from judge.errors import InputError
 from judge.judging import Job, Judge
 from judge.log import settled_keys
 from judge.pipeline import Version
-from judge.readers import FORMATS, read_trajectories
+from judge.readers import read_trajectories
 from judge.schema import Trajectory
 
 Key = tuple[str, str, int, str]
@@ -87,32 +88,21 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
 
 @click.command("rejudge")
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
-@click.option(
-    "--rubrics",
-    metavar="V[,V2]",
-    help="Rubric versions, or paths of your own folders.  [default: as configured]",
-)
+@rubrics_option
 @click.option(
     "--log",
     "log_path",
     metavar="FILE",
     help="Reward log to append to; what it holds already is not judged again.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(FORMATS),
-    default="auto",
-    show_default=True,
-    help="Format of the input.",
-)
+@format_option
 @click.option(
     "--embedded",
     is_flag=True,
     help="Use the embedded stand-in judge: no key, no network, no training reward.",
 )
-@click.option("--model", metavar="NAME", help="Judge model.  [default: JUDGE_MODEL]")
-@click.option("--base-url", metavar="URL", help="OpenAI-compatible endpoint.  [default: JUDGE_BASE_URL]")
+@model_option
+@base_url_option
 @click.option("--steps", type=click.Choice(["none", "whole", "prefix"]), help="Judge single steps too.")
 @click.option(
     "--scheme",
@@ -134,9 +124,7 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
 @click.option("--skip-bad", is_flag=True, help="Count and pass over records that are no trajectories.")
 @click.option("--max-cost", type=click.FloatRange(min=0), help="Stop once the calls have cost this much.")
 @click.option("--max-failures", type=click.IntRange(min=1), help="Stop after this many failed judgements.")
-@click.option(
-    "--config", "config_path", type=click.Path(), help="YAML file of settings.  [default: JUDGE_CONFIG]"
-)
+@config_option
 @click.option("--dry-run", is_flag=True, help="Say what would be judged, and stop.")
 def rejudge(
     inputs: tuple[str, ...],

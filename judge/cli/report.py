@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judge.cli.calibrated import labelled_rollouts, tiered_rollouts
+from judge.cli.options import logs_argument
 from judge.config import Config
 from judge.errors import InputError
 
@@ -25,13 +26,7 @@ _SHOWN_BAD_LINES = 5
 
 
 @click.command("report")
-@click.argument(
-    "logs",
-    metavar="LOG...",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
+@logs_argument
 @click.option(
     "--view",
     type=click.Choice(["summary", "groups", "calibration"]),

@@ -17,6 +17,7 @@ from judge import loops
 from judge.cache import ReplyCache
 from judge.cli.apart import taken_apart
 from judge.cli.laid_out import as_json, laid_out, printable
+from judge.cli.options import config_option, format_option
 from judge.cli.side_by_side import side_by_side
 from judge.config import EMBEDDED_MODEL, Config
 from judge.embedded import EmbeddedJudge
@@ -24,7 +25,7 @@ from judge.errors import InputError
 from judge.judging import Judge
 from judge.log import encode_line, read_log
 from judge.pipeline import Nobody, Pipeline, Preview
-from judge.readers import FORMATS, read_trajectories
+from judge.readers import read_trajectories
 from judge.readers.lines import read_objects
 from judge.schema import Trajectory
 
@@ -41,23 +42,14 @@ _LEAST_ALIKE = 0.3
     metavar="V",
     help="Rubric version, or the path of your own folder; on a log, only its rows.  [default: as configured]",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(FORMATS),
-    default="auto",
-    show_default=True,
-    help="Format of the input.",
-)
+@format_option
 @click.option("--embedded", is_flag=True, help="As the embedded stand-in judge would be asked.")
 @click.option("--steps", type=click.Choice(["none", "whole"]), help="As if single steps were judged too.")
 @click.option(
     "--messages/--no-messages", default=True, show_default=True, help="The exact messages, at the end."
 )
 @click.option("--fine", is_flag=True, help="Also the question for fine rubrics, where it would be asked.")
-@click.option(
-    "--config", "config_path", type=click.Path(), help="YAML file of settings.  [default: JUDGE_CONFIG]"
-)
+@config_option
 @click.option("--json", "as_json_", is_flag=True, help="One JSON object; on a log, its rows, one a line.")
 def show(
     source: str,

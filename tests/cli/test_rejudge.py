@@ -26,12 +26,7 @@ VERSIONS = "static_v1,adapt_v1"
 needs_data = pytest.mark.skipif(not AIRLINE.is_file(), reason="the shared data is not beside this checkout")
 
 
-@pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("JUDGE_BASE_URL", "JUDGE_MODEL", "JUDGE_API_KEY", "JUDGE_CONFIG", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("no_settings_from_outside")
 
 
 @pytest.fixture

@@ -27,12 +27,7 @@ WEB, CODE = EXAMPLES["web_gui"], EXAMPLES["coding"]
 AIRLINE = SHARED / "data" / "tau_airline.jsonl"
 
 
-@pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("JUDGE_BASE_URL", "JUDGE_MODEL", "JUDGE_API_KEY", "JUDGE_CONFIG", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("no_settings_from_outside")
 
 
 Shown = Callable[..., str]
