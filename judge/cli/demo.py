@@ -66,7 +66,8 @@ def _judge(runs: list[Trajectory], log_path: Path) -> Tally:
 def _report(log_path: Path) -> None:
     from analysis.compare import pair, summarise
     from analysis.frame import load_frame
-    from analysis.render import report_console, show_summary
+    from analysis.render.summary import show_summary
+    from analysis.render.tables import report_console
 
     frame = load_frame([log_path])
     show_summary(report_console(), summarise(frame), pair(frame, *_VERSIONS))

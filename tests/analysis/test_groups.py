@@ -15,7 +15,8 @@ from analysis.groups import (
     group_rollouts,
     summarise_groups,
 )
-from analysis.render import report_console, show_groups
+from analysis.render.groups import show_groups
+from analysis.render.tables import report_console
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from rich.console import Console
 from analysis.compare import breakdown, choose_pair, pair, summarise
 from analysis.fine import dropped_items, fine_figures, shared_quotes
 from analysis.frame import FINE
-from analysis.render import show_fine, show_summary
+from analysis.render.fine import show_fine
+from analysis.render.summary import show_summary
 
 
 @pytest.fixture

@@ -102,13 +102,14 @@ def test_labels_come_from_the_log(log):
     assert (found["-1"]["rho"], found["-1"]["suggested"]) == (-1.0, -1.0)
 
 
-def test_with_both_at_hand_the_choice_is_said(log, runs):
-    assert list(figures(log, "--input", runs, "--tiers", "labels", *PARAMETERS)) == ["-1", "0", "1"]
+def test_labels_beside_stored_runs_are_refused(log, runs):
+    status, _, err = calibration(log, "--input", runs, "--tiers", "labels", *PARAMETERS)
+    assert (status, "leave out --input" in err) == (2, True)
 
 
-@pytest.mark.parametrize("tiers", ["tiers", "labels"])
-def test_the_printed_values_are_a_configuration(log, runs, tmp_path, tiers):
-    arguments = [log, "--input", runs, "--tiers", tiers, *PARAMETERS]
+@pytest.mark.parametrize("with_runs", [True, False])
+def test_the_printed_values_are_a_configuration(log, runs, tmp_path, with_runs):
+    arguments = [log, *(["--input", runs] if with_runs else []), *PARAMETERS]
     status, out, _ = calibration(*arguments)
     assert status == 0
     path = tmp_path / "config.yaml"
@@ -153,9 +154,12 @@ def test_alpha_and_delta_out_of_range_are_refused(log, given):
 
 
 def test_options_of_other_views_are_refused(log):
-    assert "--view summary only" in calibration(log, *PARAMETERS, "--by", "category")[2]
+    assert (
+        "--by is for --view summary, not for calibration"
+        in calibration(log, *PARAMETERS, "--by", "category")[2]
+    )
     status, _, err = command("report", log, "--delta", "0")
-    assert (status, "are for --view calibration" in err) == (2, True)
+    assert (status, "--delta is for --view calibration, not for summary" in err) == (2, True)
 
 
 def test_tiers_need_the_stored_runs(log):
