@@ -7,8 +7,9 @@ Neighbours that do and see the same are folded into one frame. Rendering is judg
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
@@ -44,17 +45,20 @@ def select_key_frames(
     category: str = "general",
     max_frames: int | None = 10,
     max_chars: int | None = None,
+    *,
+    same_picture: Callable[[Any, Any], bool] = operator.eq,
 ) -> list[Frame]:
     """At most `max_frames` frames of a run, in time order, whose text fits `max_chars` characters.
 
     `max_frames` None keeps every step (neighbours are still folded); 1 keeps the last step, 2 the last and
     the first. Each frame names the reasons it was kept and how many identical followers it stands for. Text
     over the budget is cut in the middle, and a marker says how much was left out; where the budget would
-    leave each frame next to nothing, fewer frames are kept. Raises ValueError for a budget below 1.
+    leave each frame next to nothing, fewer frames are kept. Neighbours are identical only if `same_picture`
+    holds for their screenshots. Raises ValueError for a budget below 1.
     """
     if (max_frames is not None and max_frames < 1) or (max_chars is not None and max_chars < 1):
         raise ValueError(f"max_frames ({max_frames}) and max_chars ({max_chars}) must be at least 1")
-    folded = _fold(steps)
+    folded = _fold(steps, same_picture)
     reasons = _reasons([step for step, _ in folded], _CATEGORY.get(category))
     frames = _chosen(folded, reasons, max_frames)
     if max_chars is None:
@@ -139,10 +143,10 @@ def _length(frame: Frame) -> int:
     return len(frame.text) + len(frame.action) + len(frame.observation) + len(frame.state) + error
 
 
-def _fold(steps: Sequence[Step]) -> list[tuple[Step, int]]:
+def _fold(steps: Sequence[Step], same_picture: Callable[[Any, Any], bool]) -> list[tuple[Step, int]]:
     folded: list[tuple[Step, int]] = []
     for step in steps:
-        if folded and _same(folded[-1][0], step):
+        if folded and _same(folded[-1][0], step) and same_picture(folded[-1][0].screenshot, step.screenshot):
             folded[-1] = (folded[-1][0], folded[-1][1] + 1)
         else:
             folded.append((step, 0))
@@ -150,13 +154,12 @@ def _fold(steps: Sequence[Step]) -> list[tuple[Step, int]]:
 
 
 def _same(one: Step, other: Step) -> bool:
-    """Thoughts may differ in wording; what was done and what was seen must not."""
+    """Thoughts may differ in wording; what was done, and what came back as text, must not."""
     return (
         one.action == other.action
         and one.observation == other.observation
         and one.error == other.error
         and one.state == other.state
-        and one.screenshot == other.screenshot
         and one.tool_calls == other.tool_calls
         and (bool(one.action) or bool(one.tool_calls) or one.text == other.text)
     )

@@ -23,6 +23,7 @@ _COMMANDS = {
     "recollapse": "New rewards from the verdicts of a log, under another scheme, without a call.",
     "export": "Rows of a log by reward, with advantages, for training or fine-tuning.",
     "doctor": "Ask the configured endpoint a few tiny questions and say what is wrong, and what to do.",
+    "convert": "Stored trajectories of any format as native ones.",
     "rubrics": "List, show and check rubric versions.",
 }
 

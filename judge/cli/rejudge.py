@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import click
 
+from judge.cli.inputs import format_teller
 from judge.cli.options import base_url_option, config_option, format_option, model_option, rubrics_option
 from judge.cli.progress import ProgressLine, Tally
 from judge.config import EMBEDDED_MODEL, Config
@@ -36,6 +37,7 @@ class Plan:
     settled: set[Key] = field(default_factory=set)
     bad: list[str] = field(default_factory=list)
     already: int = 0
+    on_format: Callable[[str, str], None] = field(default_factory=format_teller)
 
     def jobs(self) -> Iterator[Job]:
         """Every judgement without a settled row yet. Raises InputError for a record that is no trajectory."""
@@ -52,9 +54,8 @@ class Plan:
         seen: set[bytes] = set()
         taken = 0
         for path in self.inputs:
-            for run in read_trajectories(
-                path, self.format, on_bad=self.bad.append if self.skip_bad else None
-            ):
+            on_bad = self.bad.append if self.skip_bad else None
+            for run in read_trajectories(path, self.format, on_bad=on_bad, on_format=self.on_format):
                 if self.limit is not None and taken >= self.limit:
                     return
                 if not self._in_shard(run) or self._is_duplicate(run, path, seen):

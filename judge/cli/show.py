@@ -16,6 +16,7 @@ import click
 from judge import loops
 from judge.cache import ReplyCache
 from judge.cli.apart import taken_apart
+from judge.cli.inputs import format_teller
 from judge.cli.laid_out import as_json, laid_out, printable
 from judge.cli.options import config_option, format_option
 from judge.cli.side_by_side import side_by_side
@@ -26,7 +27,7 @@ from judge.judging import Judge
 from judge.log import encode_line, read_log
 from judge.pipeline import Nobody, Pipeline, Preview
 from judge.readers import read_trajectories
-from judge.readers.lines import read_objects
+from judge.readers.records import read_records
 from judge.schema import Trajectory
 
 _LOG_KEYS = {"schema", "rubric_version"}
@@ -99,13 +100,13 @@ def _is_log(source: str) -> bool:
     """Whether the first object of a file is a row of a reward log; standard input is never one."""
     if source == "-":
         return False
-    _, first = next(read_objects(source, on_bad=lambda _: None), ("", {}))
+    _, first = next(read_records(source, on_bad=lambda _: None), ("", {}))
     return first.keys() >= _LOG_KEYS
 
 
 def _find(source: str, format_: str, wanted: str) -> Trajectory:
     seen = []
-    for run in read_trajectories(source, format_):
+    for run in read_trajectories(source, format_, on_format=format_teller()):
         if run.trajectory_id == wanted:
             return run
         seen.append(run.trajectory_id)

@@ -1,6 +1,7 @@
 """Stored files → trajectories, one at a time.
 
-`read_trajectories` opens a file, tells its format apart and yields frozen Trajectory objects. A reader says
+`read_trajectories` opens a file, tells the format of each record apart and yields frozen Trajectory objects.
+What a format's roles, nulls, errors and step numbers mean is said in the module of that format. A reader says
 what it cannot read (file, line, field) and never guesses what a missing value meant.
 """
 
@@ -14,52 +15,79 @@ from pydantic import ValidationError
 
 from judge.config import explain
 from judge.errors import InputError
-from judge.readers import frames, native
-from judge.readers.lines import read_objects
+from judge.readers import actions, frames, messages, native, openhands, sweagent, tau
+from judge.readers.records import read_records
 from judge.schema import Trajectory
 
 __all__ = ["FORMATS", "read_trajectories", "trajectory_from"]
 
-_FORMATS = {"native": native, "frames": frames}
+_FORMATS = {
+    **{"native": native, "frames": frames, "actions": actions, "messages": messages},
+    **{"tau": tau, "sweagent": sweagent, "openhands": openhands},
+}
 FORMATS = ("auto", *_FORMATS)
+_MOST_TELLING = ("native", "frames", "tau", "sweagent", "openhands", "messages", "actions")
+"""The order in which a record is tried: what has few fields of its own comes last."""
+
+_SHOWN_FIELDS = 12
 
 
 def read_trajectories(
-    path: str | Path, format: str = "auto", *, on_bad: Callable[[str], None] | None = None
+    path: str | Path,
+    format: str = "auto",
+    *,
+    on_bad: Callable[[str], None] | None = None,
+    on_format: Callable[[str, str], None] | None = None,
 ) -> Iterator[Trajectory]:
-    """The trajectories of a JSONL file (or `-`, standard input), in file order.
+    """The trajectories of a file (JSONL, a JSON document, Parquet) or of `-`, standard input, in file order.
 
-    `format` is one of FORMATS; "auto" tells the format of each record by its fields. Without `on_bad` the
-    first record that cannot be used raises InputError, whose message names file, line and field; with it,
-    that message is handed over and reading goes on. A file that cannot be opened always raises.
+    `format` is one of FORMATS; "auto" tells the format of each record by its fields, and `on_format` is told
+    of (path, format) for each one found. Screenshots given as a relative path are looked for beside the file.
+
+    Without `on_bad` the first record that cannot be used raises InputError, whose message names file, line
+    and field; with it, that message is handed over and reading goes on. A file that cannot be opened, or that
+    is damaged, always raises.
     """
     if format not in FORMATS:
         raise InputError(f"unknown format {format!r}; there are {', '.join(FORMATS)}")
-    for where, record in read_objects(path, on_bad):
+    stem, folder = ("", Path()) if str(path) == "-" else (Path(path).stem, Path(path).parent)
+    told = set() if format == "auto" and on_format else {*FORMATS}
+    for where, record in read_records(path, on_bad):
         try:
-            yield trajectory_from(record, format, where=where)
+            chosen = _detect(record, where) if format == "auto" else format
+            run = _trajectory(record, chosen, where, stem)
         except InputError as error:
             if on_bad is None:
                 raise
             on_bad(error.message)
+            continue
+        if chosen not in told and on_format is not None:
+            told.add(chosen)
+            on_format(str(path), chosen)
+        yield run.beside(folder)
 
 
 def trajectory_from(record: Mapping[str, Any], format: str = "auto", *, where: str = "sample") -> Trajectory:
     """One stored record as a Trajectory. Raises InputError that begins with `where` and names the field."""
     if not isinstance(record, Mapping):
         raise InputError(f"{where}: must be an object (it is a {type(record).__name__})")
-    chosen = _detect(record, where) if format == "auto" else _FORMATS[format]
+    return _trajectory(record, _detect(record, where) if format == "auto" else format, where, "")
+
+
+def _trajectory(record: Mapping[str, Any], format: str, where: str, stem: str) -> Trajectory:
     try:
-        return Trajectory(**chosen.fields(record))
+        return Trajectory(**_FORMATS[format].fields(record, stem))
     except ValidationError as error:
         raise InputError(f"{where}: {explain(error)}") from None
     except InputError as error:
         raise InputError(f"{where}: {error.message}") from None
+    except RecursionError:
+        raise InputError(f"{where}: nested too deeply") from None
 
 
-def _detect(record: Mapping[str, Any], where: str) -> Any:
-    for module in _FORMATS.values():
-        if module.matches(record):
-            return module
-    keys = ", ".join(sorted(map(str, record))[:12]) or "no fields at all"
+def _detect(record: Mapping[str, Any], where: str) -> str:
+    for name in _MOST_TELLING:
+        if _FORMATS[name].matches(record):
+            return name
+    keys = ", ".join(sorted(map(str, record))[:_SHOWN_FIELDS]) or "no fields at all"
     raise InputError(f"{where}: unknown format: it has {keys}; a native trajectory has instruction and steps")

@@ -10,22 +10,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from judge.errors import InputError
+from judge.readers.checked import object_or_none
 
+_OTHERS = {"frames", "actions", "messages", "prompt", "traj", "trajectory", "history"}
 _CONTEXT = {"policy": "policy", "initial_observation": "first_observation"}
 
 
 def matches(record: Mapping[str, Any]) -> bool:
-    return "steps" in record
+    """Whether it has steps; null ones, as every row of a table may have, only where nothing else is there."""
+    return record.get("steps") is not None or ("steps" in record and not _OTHERS & record.keys())
 
 
-def fields(record: Mapping[str, Any]) -> dict[str, Any]:
+def fields(record: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
     """The record as keyword arguments of Trajectory."""
     if record.get("steps") is None:
         state = "is null" if "steps" in record else "missing"
         raise InputError(f"steps: {state}; a run in which the agent did nothing has an empty list")
-    metadata = record.get("metadata")
-    if metadata is not None and not isinstance(metadata, Mapping):
-        raise InputError(f"metadata: must be an object (it is a {type(metadata).__name__})")
+    metadata = object_or_none(record.get("metadata"), "metadata")
     found = dict(record)
     if metadata:
         if record.get("context") is None:

@@ -6,6 +6,7 @@ One number names a step everywhere, its 0-based `index`; ids are strings and sta
 
 from judge.schema.deadline import Deadline
 from judge.schema.exchange import Call, Content, Frame, Purpose, Reply, Request, Usage
+from judge.schema.picture import Picture
 from judge.schema.trajectory import Outcome, Step, ToolCall, Trajectory, as_text, clean_text
 from judge.schema.verdict import (
     Criterion,
@@ -27,6 +28,7 @@ __all__ = [
     "Frame",
     "ItemKind",
     "Outcome",
+    "Picture",
     "Purpose",
     "Reply",
     "Request",

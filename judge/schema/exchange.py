@@ -6,11 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from judge.schema.deadline import Deadline
+from judge.schema.picture import Picture
 from judge.schema.trajectory import Step
 from judge.schema.verdict import Rubric
 
 Purpose = Literal["route", "fine", "steps", "trajectory"]
 Message = dict[str, Any]
+
+_NO_IMAGE = "[image not shown]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,7 @@ class Frame:
 
     `action` is the step's whole deed, tool calls spelled out. `reasons` say why it was kept; `repeats`
     counts the identical steps after it that were folded into it, `cut` the characters its texts lost.
+    `screenshot` is as stored until it is made a Picture.
     """
 
     index: int
@@ -84,6 +88,8 @@ class Content:
 class Request:
     """One question to a judge.
 
+    A message's content is a text, or a list of chat completion parts; the `url` of an image part may be a
+    Picture, which becomes a data URL in `wire_messages` only, so that waiting requests hold no images.
     `verdict_id` is the random token of this call. It stands at the very end of the last message, so that
     `messages` without it (the cache key) are equal for equal questions. `repeat` numbers independent
     judgements of the same trajectory. `budget` multiplies the configured max_tokens: more than 1 where many
@@ -104,8 +110,19 @@ class Request:
         """The same question under a new token, appended to (or replaced in) the last message."""
         return replace(self, verdict_id=verdict_id)
 
-    def wire_messages(self) -> list[Message]:
-        """The messages as they go out: the token joined to the end of the last one."""
+    def wire_messages(self, *, images: bool = True) -> list[Message]:
+        """The messages as they go out: the token joined to the end of the last one, pictures as data URLs.
+
+        Without `images` each is replaced by the words "[image not shown]", and lists of parts by plain text:
+        a server without images often takes no list either. With them, pictures are read and scaled here.
+        """
+        render = _with_data if images else _without_images
+        return [
+            message if isinstance(message["content"], str) else render(message)
+            for message in self._with_token()
+        ]
+
+    def _with_token(self) -> list[Message]:
         if self.verdict_id is None:
             return list(self.messages)
         last = self.messages[-1]
@@ -113,6 +130,22 @@ class Request:
         content = last["content"]
         joined = content + tail if isinstance(content, str) else [*content, {"type": "text", "text": tail}]
         return [*self.messages[:-1], {**last, "content": joined}]
+
+
+def _with_data(message: Message) -> Message:
+    return {**message, "content": [_part_with_data(part) for part in message["content"]]}
+
+
+def _part_with_data(part: Message) -> Message:
+    image = part.get("image_url")
+    if not isinstance(image, dict) or not isinstance(image.get("url"), Picture):
+        return part
+    return {**part, "image_url": {**image, "url": image["url"].data_url()}}
+
+
+def _without_images(message: Message) -> Message:
+    parts = (part["text"] if part.get("type") == "text" else _NO_IMAGE for part in message["content"])
+    return {**message, "content": "\n".join(parts)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,14 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|data:|\w+://")
+_LONGEST_PATH = 4096
 
 
 def clean_text(text: str) -> str:
@@ -189,6 +192,18 @@ class Trajectory(BaseModel):
         """First 16 hex digits of the instruction's SHA-256: groups the rows of one prompt."""
         return _digest(self.instruction)
 
+    def beside(self, folder: Path) -> Trajectory:
+        """The run with the relative paths of its screenshots taken from `folder`."""
+        if not any(_is_relative(step.screenshot) for step in self.steps):
+            return self
+        steps = [
+            step.model_copy(update={"screenshot": str(folder / step.screenshot)})
+            if _is_relative(step.screenshot)
+            else step
+            for step in self.steps
+        ]
+        return self.model_copy(update={"steps": tuple(steps)})
+
     @property
     def is_empty(self) -> bool:
         """Whether the agent did nothing at all: no steps, or none with an action, text or tool call."""
@@ -205,6 +220,18 @@ def _numbered(steps: Any) -> Any:
     ]
 
 
+def _is_relative(screenshot: Any) -> bool:
+    """Whether it is a path that says nothing of where it starts; base64 text is far longer than any path."""
+    is_path = isinstance(screenshot, str) and 0 < len(screenshot) <= _LONGEST_PATH
+    return is_path and not _ABSOLUTE.match(screenshot)
+
+
+def _spelled(value: Any) -> str:
+    """What JSON has no word for, the same in every process: images by their content."""
+    data = value.tobytes() if hasattr(value, "tobytes") else value
+    return hashlib.sha256(data).hexdigest() if isinstance(data, bytes | bytearray) else repr(value)
+
+
 def _digest(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=repr)
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=_spelled)
     return hashlib.sha256(clean_text(text).encode()).hexdigest()[:16]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from judge.errors import InputError
-from judge.readers.lines import read_objects
+from judge.readers.records import read_records as read_objects
 
 
 @pytest.fixture

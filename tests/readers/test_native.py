@@ -42,7 +42,7 @@ BAD_RECORDS = [
     ({**GOOD, "metadata": [1]}, "metadata: must be an object (it is a list)"),
     ({**GOOD, "outcome": 1.0}, "outcome: must be an object (it is 1.0)"),
     ({**GOOD, "outcome": {"reward": float("nan")}}, "outcome.reward: "),
-    ({"instruction": "Book", "actions": []}, "unknown format: it has actions, instruction"),
+    ({"instruction": "Book", "events": []}, "unknown format: it has events, instruction"),
     ({}, "unknown format: it has no fields at all"),
 ]
 

@@ -1,0 +1,62 @@
+"""A screenshot as a judge is told of it and shown it: what it is, with its bytes read when they go out."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What is known of one image. The bytes are not held here: `load` reads and scales them, each time.
+
+    Attributes:
+        media_type: such as "image/png"; "" where it could not be told.
+        size: bytes as stored; None where nobody knows without encoding it.
+        width, height: pixels as stored; None where the image was not opened.
+        sha256: of the stored bytes, in hex; "" where they were not read.
+        max_px: the longest side, in pixels, that it goes out with.
+        load: what goes out, as (media type, bytes); None where the judge is told of it and not shown it.
+        fault: why it cannot be shown; None where it can.
+    """
+
+    media_type: str = ""
+    size: int | None = None
+    width: int | None = None
+    height: int | None = None
+    sha256: str = ""
+    max_px: int = 0
+    load: Callable[[], tuple[str, bytes]] | None = field(default=None, repr=False, compare=False)
+    fault: str | None = None
+
+    @property
+    def is_shown(self) -> bool:
+        return self.load is not None
+
+    @property
+    def key(self) -> str:
+        """What the image is to a cache: its stored bytes, and how large it goes out."""
+        return f"sha256:{self.sha256} at most {self.max_px} px"
+
+    @property
+    def words(self) -> str:
+        """Type, size in pixels and in bytes, as far as they are known; or what is wrong with it."""
+        if self.fault is not None:
+            return f"cannot be read: {self.fault}"
+        pixels = f"{self.width} x {self.height} px" if self.width else ""
+        size = "" if self.size is None else f"{self.size} bytes"
+        return ", ".join(filter(None, (self.media_type or "image", pixels, size)))
+
+    def data_url(self) -> str:
+        """The image as it goes out. Reads and scales it: slow, and to be done where the URL is needed."""
+        if self.load is None:
+            raise ValueError("this picture is not to be shown")
+        media_type, data = self.load()
+        return f"data:{media_type};base64,{b64encode(data).decode('ascii')}"
+
+    def logged(self) -> dict[str, Any]:
+        """What a log keeps of an image that was shown."""
+        names = ("sha256", "media_type", "size", "width", "height")
+        return {name: getattr(self, name) for name in names}
