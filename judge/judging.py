@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from judge import loops
+from judge import loops, pictures
 from judge.config import Config
 from judge.errors import ConfigError
 from judge.log import Judgement
@@ -66,7 +66,7 @@ class Judge:
         self._client = client
         self._observe = observe
         self._workshop: Workshop | None = None
-        _check_built(self.config)
+        _check_possible(self.config)
         version = self.version()
         if client is None and not self.config.judge.is_embedded:
             _check(self.config, version)
@@ -218,10 +218,11 @@ class Judge:
         return self._workshop
 
 
-def _check_built(config: Config) -> None:
-    """A setting whose stage does not exist yet is refused, never passed over."""
-    if config.judge.vision == "on":
-        raise ConfigError("judge.vision on is not built yet")
+def _check_possible(config: Config) -> None:
+    """A setting that cannot be honoured here is refused, never passed over."""
+    shown_to = [config.judge.endpoint(purpose) for purpose in ("trajectory", "steps")]
+    if any(endpoint.vision == "on" for endpoint in shown_to) and not pictures.can_show():
+        raise ConfigError("judge.vision on needs Pillow: pip install 'adaptive-judge[vision]'")
     if config.judge.endpoint("route").is_embedded and config.rubrics.router != "rules":
         raise ConfigError(f"rubrics.router {config.rubrics.router}: the embedded judge routes by rules only")
 

@@ -22,8 +22,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 BASE = {"errors", "schema", "config", "resources"}
 STAGES = {
-    *("readers", "route", "rubric", "frames", "prompt", "injection", "client", "cache", "verdict"),
-    *("collapse", "advantage", "log", "embedded", "fingerprint", "testing"),
+    *("readers", "route", "rubric", "frames", "pictures", "prompt", "injection", "client", "cache"),
+    *("verdict", "collapse", "advantage", "log", "embedded", "fingerprint", "testing"),
 }
 INNER = BASE | STAGES | {"pipeline", "loops"}
 OUTER = INNER | {"workshop", "judging", "rewarding", "integrations", "doctor"}
@@ -53,6 +53,8 @@ OWNERS = {
     "pandas": {"analysis"},
     "numpy": {"analysis"},
     "click": {"cli"},
+    "PIL": {"pictures"},
+    "pyarrow": {"readers"},
     "pydantic": set(MAY_IMPORT),
 }
 """Third party → the modules that may import it at run time."""

@@ -119,11 +119,6 @@ def test_settings_that_would_fail_each_call_are_refused_at_once(monkeypatch: pyt
         scripted(rubrics={"version": "v0"})
 
 
-def test_what_is_not_built_is_refused_and_never_passed_over() -> None:
-    with pytest.raises(ConfigError, match="vision on is not built yet"):
-        scripted(judge={"vision": "on"})
-
-
 def test_the_embedded_judge_does_not_route() -> None:
     with pytest.raises(ConfigError, match="router llm: the embedded judge routes by rules only"):
         Judge(Config(judge={"model": EMBEDDED_MODEL}, rubrics={"router": "llm"}))

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from judge.cache.disk import MOUNTS, DiskStore
 from judge.cache.flight import Flights
 from judge.config import Endpoint
-from judge.schema import Reply, Request, Usage
+from judge.schema import Picture, Reply, Request, Usage
 
 __all__ = ["Memo", "ReplyCache", "request_key"]
 
@@ -41,7 +41,7 @@ def request_key(endpoint: Endpoint, request: Request) -> str:
     digest.update(f"repeat {request.repeat}".encode())
     for message in request.messages:
         content = message["content"]
-        text = content if isinstance(content, str) else json.dumps(content, default=repr)
+        text = content if isinstance(content, str) else json.dumps(content, default=_spelled)
         data = text.encode("utf-8", "surrogatepass")
         # With its length before it, no content can run into the next message.
         digest.update(f"\n{message['role']} {len(data)} ".encode())
@@ -62,6 +62,10 @@ def _constant_part(endpoint: Endpoint, schema: dict[str, Any]) -> bytes:
         known = endpoint, schema, json.dumps(asked, sort_keys=True, default=repr).encode()
         _constant_parts[place] = known
     return known[2]
+
+
+def _spelled(value: Any) -> str:
+    return value.key if isinstance(value, Picture) else repr(value)
 
 
 class Memo:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from judge.client.tokens import estimate_tokens
 from judge.pipeline import Preview
 from judge.pipeline.preview import message_text
-from judge.schema import Frame, Request, clean_text
+from judge.schema import Frame, Picture, Request, clean_text
 
 TOKEN = "<a random token of each call>"
 """What stands for the verdict_id, which is drawn when a question is put."""
@@ -140,7 +141,19 @@ def _messages(request: Request) -> Iterator[str]:
 
 
 def _sent(request: Request) -> list[dict[str, Any]]:
-    return request.with_verdict_id(TOKEN).wire_messages()
+    """The messages as they go out, but with what a picture is instead of the picture."""
+    messages = [
+        {**each, "content": [_described(part) for part in each["content"]]}
+        if isinstance(each["content"], list)
+        else each
+        for each in request.messages
+    ]
+    return replace(request, messages=tuple(messages)).with_verdict_id(TOKEN).wire_messages()
+
+
+def _described(part: dict[str, Any]) -> dict[str, Any]:
+    picture = part.get("image_url", {}).get("url")
+    return {**part, "image_url": picture.logged()} if isinstance(picture, Picture) else part
 
 
 def _unasked(request: Request | None, with_fine: bool) -> dict[str, Any] | None:

@@ -102,33 +102,45 @@ class Channel:
 
     async def _attempt(self, call: _Call) -> Reply:
         """One try of the retry policy: one request, and one more for each parameter refused."""
-        while True:
-            sent = dialects.body(self._endpoint, call.request, call.dialect)
-            try:
-                answer = await self._exchange(call, sent)
-            except Fault as fault:
-                refused = dialects.refused(fault, sent, self._endpoint)
-                lower = call.dialect.below(refused) if refused else None
-                if lower is None:
-                    raise
-                call.dialect = lower
-            else:
-                # Only now: a step down that did not help must not be remembered against the endpoint.
-                self._learned.dialects[self._name] = self._learned.dialects[self._name].meet(call.dialect)
-                return self._reply(call, sent, answer)
-
-    async def _exchange(self, call: _Call, sent: dict[str, Any]) -> Answer:
         call.deadline.stop()
         async with self._limits.slot(call.estimate):
             call.deadline.go_on()
-            self._breaker.check()
-            call.attempts += 1
-            started = time.perf_counter()
-            try:
-                received = await self._wire.post(sent)
-            finally:
-                call.latency_ms += (time.perf_counter() - started) * 1000
+            # Other calls may have been refused something while this one was in the queue.
+            call.dialect = call.dialect.meet(self._learned.dialects[self._name])
+            while True:
+                sent = await self._body(call)
+                try:
+                    answer = await self._exchange(call, sent)
+                    break
+                except Fault as fault:
+                    refused = dialects.refused(fault, sent, self._endpoint)
+                    lower = call.dialect.below(refused) if refused else None
+                    if lower is None:
+                        raise
+                    call.dialect = lower
+        # Only now: a step down that did not help must not be remembered against the endpoint.
+        self._learned.dialects[self._name] = self._learned.dialects[self._name].meet(call.dialect)
+        return self._reply(call, sent, answer)
+
+    async def _exchange(self, call: _Call, sent: dict[str, Any]) -> Answer:
+        self._breaker.check()
+        call.attempts += 1
+        started = time.perf_counter()
+        try:
+            received = await self._wire.post(sent)
+        finally:
+            call.latency_ms += (time.perf_counter() - started) * 1000
         return read(received, self._where)
+
+    async def _body(self, call: _Call) -> dict[str, Any]:
+        """The body to send: made once there is a slot, so that only bodies on their way hold images."""
+        if call.dialect.images or not dialects.has_images(call.request.messages):
+            return dialects.body(self._endpoint, call.request, call.dialect)
+        # In a thread, because pictures are read and scaled here.
+        try:
+            return await asyncio.to_thread(dialects.body, self._endpoint, call.request, call.dialect)
+        except (OSError, ValueError) as error:
+            raise Fault("bad_request", f"a screenshot can no longer be read: {error}") from None
 
     def _reply(self, call: _Call, sent: dict[str, Any], answer: Answer) -> Reply:
         if answer.usage and answer.usage.total_tokens is not None:

@@ -20,8 +20,6 @@ Message = dict[str, Any]
 FORMATS = ("json_schema", "json_object", "plain")
 _LIMITS = ("max_tokens", "max_completion_tokens", None)
 _LAST = {"response_format": 2, "token_limit": 2, "temperature": 1, "seed": 1, "images": 1}
-_NO_IMAGE = "[image not shown]"
-
 # Mostly 400 or 422; for images and grammars servers also answer 404, 415, 500 and 501.
 _STATUSES = frozenset((400, 404, 415, 422, 500, 501))
 _REFUSED = re.compile(
@@ -87,10 +85,7 @@ def format_name(sent: dict[str, Any]) -> str:
 
 def messages(endpoint: Endpoint, request: Request, dialect: Dialect) -> list[Message]:
     """The messages as they go out, without their images where the endpoint takes none."""
-    wire = request.wire_messages()
-    if endpoint.vision == "off" or dialect.images:
-        return [_without_images(message) if has_images([message]) else message for message in wire]
-    return wire
+    return request.wire_messages(images=endpoint.vision != "off" and not dialect.images)
 
 
 def has_images(messages: Sequence[Message]) -> bool:
@@ -138,11 +133,3 @@ def _response_format(schema: dict[str, Any], dialect: Dialect) -> dict[str, Any]
     if kind == "json_object":
         return {"type": "json_object"}
     return {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema, "strict": True}}
-
-
-def _without_images(message: Message) -> Message:
-    """The message as plain text: a server without images often takes no list content either."""
-    if isinstance(message["content"], str):
-        return message
-    parts = (part["text"] if part.get("type") == "text" else _NO_IMAGE for part in message["content"])
-    return {**message, "content": "\n".join(parts)}

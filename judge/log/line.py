@@ -40,6 +40,7 @@ class Judgement:
     routing: dict[str, Any] | None = None
     omitted_steps: int = 0
     omitted_chars: int = 0
+    images: tuple[dict[str, Any], ...] = ()
 
 
 def encode_line(row: dict[str, Any]) -> bytes:
@@ -116,6 +117,7 @@ def line_of(judgement: Judgement) -> dict[str, Any]:
         "prompt_set": judgement.prompt_set,
         "frame_count": judgement.frame_count,
         "omitted": {"steps": judgement.omitted_steps, "chars": judgement.omitted_chars},
+        "images": list(judgement.images),
         "judge_model": judgement.judge_model,
         "repeat": judgement.repeat,
         "fingerprint": reward.fingerprint,

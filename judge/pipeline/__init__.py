@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, TypeVar
 
-from judge import prompt
 from judge.cache import ReplyCache
 from judge.config import Config, FramesSection, RubricsSection
 from judge.errors import ConfigError, InputError, JudgeError
@@ -20,13 +19,13 @@ from judge.log import Judgement
 from judge.pipeline.asking import Answer, Asking, Client
 from judge.pipeline.preparing import Prepared, prepare
 from judge.pipeline.preview import Nobody, Preview, Unasked, asking_less
-from judge.pipeline.reading import Graded, read_check, read_graded
+from judge.pipeline.questions import Question, Terms, questions, verdict_question
+from judge.pipeline.reading import Graded
 from judge.pipeline.rewarded import DID_NOTHING, failed, reward_of, verifier_reward
-from judge.pipeline.shown import Shown, labelled_in_parts, run_up_to, verified_steps, whole_run
+from judge.pipeline.shown import Shown
 from judge.pipeline.version import Version
 from judge.schema import (
     Call,
-    Content,
     Deadline,
     Reply,
     Request,
@@ -38,8 +37,6 @@ from judge.schema import (
 __all__ = ["Answer", "Client", "Nobody", "Pipeline", "Prepared", "Preview", "Version"]
 
 T = TypeVar("T")
-Question = tuple[Request, Callable[[Reply, Content], Any]]
-"""A request, and what reads its reply."""
 
 
 @dataclass
@@ -107,6 +104,7 @@ class Pipeline:
         if reward is not None:
             return Preview(run, version, notes.category, self._config.frames, reward=reward)
         unasked = await self._prepare_as_known(run, version, notes)
+        request, shown = verdict_question(run, self._terms(version, notes, 0, self._config.frames))
         return Preview(
             run,
             version,
@@ -114,10 +112,10 @@ class Pipeline:
             self._config.frames,
             routing=notes.routing,
             rubric=notes.rubric,
-            request=self._request(run, version, notes, 0, self._config.frames),
+            request=request,
             unasked=unasked,
             fine_dropped=notes.fine_dropped,
-            suspicions=notes.shown.suspicions if notes.shown else (),
+            suspicions=shown.suspicions,
         )
 
     async def _reward(self, run: Trajectory, version: Version, notes: _Notes, repeat: int) -> Reward:
@@ -137,57 +135,35 @@ class Pipeline:
         self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
     ) -> Graded:
         """The verdict on the run, and on its steps where they are judged too."""
-        questions = self._questions(run, version, notes, repeat, limits)
-        if len(questions) == 1:
-            [(request, read)] = questions
+        asked = await self._questions(run, version, notes, repeat, limits)
+        if len(asked) == 1:
+            [(request, read)] = asked
             judged, steps = await self._ask(
                 request, lambda reply: read(reply, request.content), version, notes
             )
             return judged, steps
-        answers = await self._ask_together(questions, version, notes)
+        answers = await self._ask_together(asked, version, notes)
         # Every part of a long run was asked about the run as a whole; the last has its end before its eyes.
         return answers[-1][0], [step for _, steps in answers for step in steps]
 
-    def _questions(
+    async def _questions(
         self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
     ) -> list[Question]:
         """All that has to be asked about a run once its rubric stands; the last one asks for the verdict."""
-        request = self._request(run, version, notes, repeat, limits)
-        if self._config.steps.mode == "prefix":
-            return [*self._checks(run, version, notes, repeat, limits), (request, read_graded)]
-        parts = labelled_in_parts(request.content)
-        if len(parts) == 1:
-            return [(request, read_graded)]
-        return [(prompt.trajectory_request(version.prompts, part, repeat), read_graded) for part in parts]
+        terms = self._terms(version, notes, repeat, limits)
+        # Opening pictures takes milliseconds each: other runs go on meanwhile.
+        pictured = any(step.screenshot is not None for step in run.steps)
+        made = await asyncio.to_thread(questions, run, terms) if pictured else questions(run, terms)
+        found, notes.shown = made
+        return found
 
-    def _request(
-        self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
-    ) -> Request:
-        """The question for the verdict on the run."""
+    def _terms(self, version: Version, notes: _Notes, repeat: int, limits: FramesSection) -> Terms:
         assert notes.rubric is not None
-        every_frame = version.library.settings.frames == "all"
-        label_steps = self._config.steps.mode == "whole"
-        shown = whole_run(run, notes.rubric, limits, every_frame=every_frame, label_steps=label_steps)
-        notes.shown = shown
-        return prompt.trajectory_request(version.prompts, shown.content, repeat)
+        return Terms(self._config, version, notes.rubric, limits, repeat)
 
-    def _checks(
-        self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
-    ) -> list[Question]:
-        """The questions about single steps, in time order (mode prefix)."""
-        assert notes.rubric is not None
-        settings = self._config.steps
-        contents = [
-            run_up_to(index, run, notes.rubric, settings.window, limits)
-            for index in verified_steps(settings, len(run.steps))
-        ]
-        return [(prompt.step_request(version.prompts, content, repeat), read_check) for content in contents]
-
-    async def _ask_together(
-        self, questions: Sequence[Question], version: Version, notes: _Notes
-    ) -> list[Any]:
+    async def _ask_together(self, asked: Sequence[Question], version: Version, notes: _Notes) -> list[Any]:
         """The answers to several questions put at once, in their order; the first failure ends the others."""
-        calls: list[list[Call]] = [[] for _ in questions]
+        calls: list[list[Call]] = [[] for _ in asked]
 
         async def ask(question: Question, its_calls: list[Call]) -> Any:
             request, read = question
@@ -198,7 +174,7 @@ class Pipeline:
 
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(ask(*each)) for each in zip(questions, calls, strict=True)]
+                tasks = [group.create_task(ask(*each)) for each in zip(asked, calls, strict=True)]
         except BaseExceptionGroup as failures:
             raise failures.exceptions[0] from None
         finally:
@@ -278,6 +254,7 @@ class Pipeline:
             frame_count=len(shown.content.frames) if shown else 0,
             omitted_steps=shown.omitted_steps if shown else 0,
             omitted_chars=shown.omitted_chars if shown else 0,
+            images=shown.logged_images if shown else (),
             judge_model=self._asking.endpoint(purpose).model or "",
             repeat=repeat,
             scheme=self._config.reward.scheme,

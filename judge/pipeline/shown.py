@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from judge import frames, injection, prompt
-from judge.config import FramesSection, StepsSection
-from judge.schema import Content, Frame, Rubric, Trajectory
+from judge import frames, injection, pictures, prompt
+from judge.config import Endpoint, FramesSection, StepsSection
+from judge.errors import InputError
+from judge.schema import Content, Frame, Picture, Rubric, Trajectory
 
 MOST_LABELS = 48
 """Labels asked for in one call; more than these and a judge begins to miscount."""
@@ -25,19 +27,47 @@ class Shown:
     omitted_steps: int
     omitted_chars: int
     suspicions: tuple[str, ...]
+    vision: str = "off"
+
+    @property
+    def logged_images(self) -> tuple[dict[str, Any], ...]:
+        """The pictures that are shown, as a log keeps them, with their steps."""
+        return tuple(
+            {"step": frame.index, **frame.screenshot.logged()}
+            for frame in self.content.frames
+            if isinstance(frame.screenshot, Picture) and frame.screenshot.is_shown
+        )
 
     @property
     def flags(self) -> list[str]:
-        truncated = ["trajectory_truncated"] if self.omitted_steps or self.omitted_chars else []
-        return truncated + (["injection_suspected"] if self.suspicions else [])
+        found = {
+            "trajectory_truncated": self.omitted_steps or self.omitted_chars,
+            "injection_suspected": self.suspicions,
+            "screenshot_unreadable": self.vision != "off" and any(map(_is_unreadable, self.content.frames)),
+            "images_not_sent": self.vision == "blind" and any(map(_is_pictured, self.content.frames)),
+        }
+        return [flag for flag, holds in found.items() if holds]
 
 
 def whole_run(
-    run: Trajectory, rubric: Rubric, limits: FramesSection, *, every_frame: bool, label_steps: bool
+    run: Trajectory,
+    rubric: Rubric,
+    limits: FramesSection,
+    vision: str,
+    *,
+    every_frame: bool,
+    label_steps: bool,
 ) -> Shown:
-    """The key frames of a run; with `label_steps` every step as a line too, and a label asked for each."""
+    """The key frames of a run; with `label_steps` every step as a line too, and a label asked for each.
+
+    `vision` says what becomes of screenshots: see `vision_of`. Raises InputError where it is on and one of
+    them cannot be read.
+    """
     max_frames = None if every_frame else limits.max_frames
-    kept = frames.select_key_frames(run.steps, rubric.category, max_frames, limits.max_chars)
+    selected = frames.select_key_frames(
+        run.steps, rubric.category, max_frames, limits.max_chars, same_picture=pictures.same
+    )
+    kept = [_pictured(frame, vision, limits.max_image_px) for frame in selected]
     content = Content(
         instruction=run.instruction,
         context=run.context,
@@ -53,6 +83,7 @@ def whole_run(
         omitted_steps=len(run.steps) - sum(1 + frame.repeats for frame in kept),
         omitted_chars=sum(frame.cut for frame in kept),
         suspicions=tuple(injection.suspicions([run.instruction, *_texts(kept)])),
+        vision=vision,
     )
 
 
@@ -69,9 +100,12 @@ def verified_steps(settings: StepsSection, count: int) -> list[int]:
     return sorted({index for index in settings.at if 0 <= index < count})
 
 
-def run_up_to(index: int, run: Trajectory, rubric: Rubric, window: int, limits: FramesSection) -> Content:
-    """The latest `window` steps in full, the earlier ones as lines."""
-    kept = frames.latest(run.steps, index, window, limits.max_chars)
+def run_up_to(
+    index: int, run: Trajectory, rubric: Rubric, window: int, limits: FramesSection, vision: str
+) -> Content:
+    """The latest `window` steps in full, the earlier ones as lines; for `vision` see `whole_run`."""
+    latest = frames.latest(run.steps, index, window, limits.max_chars)
+    kept = [_pictured(frame, vision, limits.max_image_px) for frame in latest]
     return Content(
         instruction=run.instruction,
         context=run.context,
@@ -82,6 +116,35 @@ def run_up_to(index: int, run: Trajectory, rubric: Rubric, window: int, limits: 
         verify=(index,),
         mode="prefix",
     )
+
+
+def vision_of(endpoint: Endpoint) -> str:
+    """Whether a judge is shown pictures: off, auto (until it refuses them) or on (a failure if it does).
+
+    Off as well for the embedded judge, and blind where auto lacks Pillow: then it is only told of them.
+    """
+    if endpoint.is_embedded:
+        return "off"
+    return "blind" if endpoint.vision == "auto" and not pictures.can_show() else endpoint.vision
+
+
+def _pictured(frame: Frame, vision: str, max_px: int) -> Frame:
+    if frame.screenshot is None:
+        return frame
+    if vision in ("off", "blind"):
+        return replace(frame, screenshot=pictures.mention(frame.screenshot))
+    picture = pictures.show(frame.screenshot, max_px)
+    if vision == "on" and picture.fault is not None:
+        raise InputError(f"steps.{frame.index}.screenshot: {picture.words}")
+    return replace(frame, screenshot=picture)
+
+
+def _is_pictured(frame: Frame) -> bool:
+    return isinstance(frame.screenshot, Picture)
+
+
+def _is_unreadable(frame: Frame) -> bool:
+    return isinstance(frame.screenshot, Picture) and frame.screenshot.fault is not None
 
 
 def _texts(kept: Sequence[Frame]) -> Iterator[str]:

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from judge.prompt.illustrated import illustrated, marks_of
 from judge.prompt.record import render_run, step_lines
 from judge.prompt.schemas import FINE_SCHEMA, route_schema, step_schema, verdict_schema
 from judge.prompt.templates import PromptSet
@@ -44,7 +45,7 @@ def trajectory_request(prompts: PromptSet, content: Content, repeat: int = 0) ->
         context=_context(content),
         task=content.instruction,
         hints=_hints(rubric.fine),
-        run=render_run(content),
+        run=render_run(content, marks := marks_of(content)),
     )
     steps, labels = prompts.fill("steps_whole", {"verify": _spans(content.verify)}) if whole else ("", "")
     values = {
@@ -63,9 +64,8 @@ def trajectory_request(prompts: PromptSet, content: Content, repeat: int = 0) ->
     schema = verdict_schema(*ids, whole)
     budget = 1 + (len(content.verify) - 1) // _LABELS_A_BUDGET if whole else 1
     purpose: Purpose = "steps" if whole else "trajectory"
-    return Request(
-        purpose, prompts.messages("judge", values), schema, content, repeat=repeat, budget=max(1, budget)
-    )
+    messages = illustrated(prompts.messages("judge", values), content, marks)
+    return Request(purpose, messages, schema, content, repeat=repeat, budget=max(1, budget))
 
 
 def step_request(prompts: PromptSet, content: Content, repeat: int = 0) -> Request:
@@ -75,7 +75,8 @@ def step_request(prompts: PromptSet, content: Content, repeat: int = 0) -> Reque
     """
     if content.rubric is None or len(content.verify) != 1:
         raise ValueError("a verdict on a step needs a rubric to go by and exactly one step")
-    data = _blocks(context=_context(content), task=content.instruction, run=render_run(content))
+    record = render_run(content, marks := marks_of(content))
+    data = _blocks(context=_context(content), task=content.instruction, run=record)
     values = {
         "category": content.rubric.category,
         "rubric": _items(content.rubric.coarse),
@@ -84,7 +85,7 @@ def step_request(prompts: PromptSet, content: Content, repeat: int = 0) -> Reque
         "index": str(content.verify[0]),
         "run": data["run"],
     }
-    messages = prompts.messages("steps_prefix", values)
+    messages = illustrated(prompts.messages("steps_prefix", values), content, marks)
     return Request("steps", messages, step_schema(content.verify[0]), content, repeat=repeat)
 
 

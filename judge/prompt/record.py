@@ -5,15 +5,18 @@ Every line of data is indented under its name, absence is written as absence, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from judge.schema import Content, Frame, Step
+from judge.schema import Content, Frame, Picture, Step
 
 _LINE_CHARS = 200
 
 
-def render_run(content: Content) -> str:
-    """The record as text: lines for all steps where steps are judged, then the key frames with their gaps."""
+def render_run(content: Content, marks: Mapping[int, str] | None = None) -> str:
+    """The record as text: lines for all steps where steps are judged, then the key frames with their gaps.
+
+    `marks` are put, by step, where its picture is to be shown.
+    """
     if not content.frames:
         return "(the record holds no step)"
     parts = [f"step {index}: {line}" for index, line in content.lines]
@@ -26,6 +29,8 @@ def render_run(content: Content) -> str:
         if frame.index > expected:
             parts.append(_gap(expected, frame.index - 1))
         parts.append(render_frame(frame))
+        if marks and frame.index in marks:
+            parts.append(marks[frame.index])
         expected = frame.index + frame.repeats + 1
     if expected < content.total_steps:
         parts.append(_gap(expected, content.total_steps - 1))
@@ -44,7 +49,10 @@ def render_frame(frame: Frame) -> str:
     parts.append(_field("observation", frame.observation if frame.observation.strip() else "(empty)"))
     if frame.state:
         parts.append(_field("state", frame.state))
-    if frame.screenshot is not None:
+    if isinstance(frame.screenshot, Picture):
+        shown = "" if frame.screenshot.is_shown else " (not shown)"
+        parts.append(f"  screenshot: {frame.screenshot.words}{shown}")
+    elif frame.screenshot is not None:
         parts.append("  screenshot: (there was one; it is not shown)")
     if frame.repeats:
         first, last = frame.index + 1, frame.index + frame.repeats
