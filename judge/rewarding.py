@@ -51,7 +51,8 @@ def reward_fn(
     (raise); where `on_error` is left at none, the configuration's own decides. Raises ConfigError, whatever
     `on_error` says, where no endpoint is configured.
     """
-    judge = _judge(rubric_version, overrides, on_error)
+    _check(on_error)
+    judge = judge_for(rubric_version, overrides)
     try:
         reward = judge.score(trajectory_from(sample))
     except InputError as error:
@@ -67,7 +68,8 @@ async def areward_fn(
     **overrides: Any,
 ) -> float | None:
     """As reward_fn, without blocking the caller's event loop."""
-    judge = _judge(rubric_version, overrides, on_error)
+    _check(on_error)
+    judge = judge_for(rubric_version, overrides)
     try:
         reward = await judge.ascore(trajectory_from(sample))
     except InputError as error:
@@ -75,19 +77,36 @@ async def areward_fn(
     return _settle(reward, judge.config.on_error if on_error == "none" else on_error)
 
 
-def _judge(rubric_version: str, overrides: Mapping[str, Any], on_error: str) -> Judge:
-    if on_error not in get_args(OnError):
-        raise ConfigError(f"on_error is {on_error!r}; it is one of {', '.join(get_args(OnError))}")
+def judge_for(
+    rubric_version: str, overrides: Mapping[str, Any] | None = None, *, within_s: float | None = None
+) -> Judge:
+    """The Judge of this process for these settings (`overrides`: see reward_fn), made on first use.
+
+    `within_s` caps judge.deadline_s, whatever the settings say: what hosts with a limit of their own need.
+    Raises ConfigError, as Judge does.
+    """
     key = (
         os.getpid(),
         rubric_version,
-        json.dumps(overrides, sort_keys=True, default=str),
+        within_s,
+        json.dumps(overrides or {}, sort_keys=True, default=str),
         *(os.environ.get(name) for name in _ENVIRONMENT),
     )
     with _lock:
         if key not in _judges:
-            _judges[key] = Judge(Config.load(**_sections(overrides, rubric_version)))
+            config = Config.load(**_sections(overrides or {}, rubric_version))
+            _judges[key] = Judge(config if within_s is None else _hurried(config, within_s))
         return _judges[key]
+
+
+def _hurried(config: Config, within_s: float) -> Config:
+    judge = config.judge.model_copy(update={"deadline_s": min(config.judge.deadline_s, within_s)})
+    return config.model_copy(update={"judge": judge})
+
+
+def _check(on_error: str) -> None:
+    if on_error not in get_args(OnError):
+        raise ConfigError(f"on_error is {on_error!r}; it is one of {', '.join(get_args(OnError))}")
 
 
 def _sections(overrides: Mapping[str, Any], rubric_version: str) -> dict[str, Any]:
