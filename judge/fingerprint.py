@@ -11,7 +11,7 @@ import json
 
 from judge.config import Config
 
-JUDGING_REVISION = 1
+JUDGING_REVISION = 2
 """Raised by hand when this code judges differently from before; an upgrade alone must not re-bill a run."""
 
 _SAMPLING = ("model", "temperature", "seed", "max_tokens", "extra_body", "vision")
