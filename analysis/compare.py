@@ -7,15 +7,23 @@ failed and enters no mean, and a row whose outcome is unknown counts neither for
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.frame import NONE
+from analysis.marks import mark, task_codes
+from analysis.pairing import COUNTED, pair_rows, right_counts
+from analysis.statistics import CELLS, RATES, SHARES, bootstrap, rates, ratio
 from judge.errors import InputError
 
-__all__ = ["FIGURES", "PAIRED", "breakdown", "choose_pair", "pair", "records", "summarise"]
+__all__ = [
+    *("FIGURES", "PAIRED", "WITH_INTERVAL"),
+    *("breakdown", "choose_pair", "group_values", "pair", "records", "summarise"),
+]
 
 FIGURES = [
     *("n", "failed", "skipped", "reward_mean", "success_rate", "tp", "fp", "fn", "tn", "precision", "recall"),
@@ -23,28 +31,35 @@ FIGURES = [
 ]
 """The figures of one judge under one rubric version, as `judge report --json` names them."""
 
-PAIRED = ["baseline", "candidate", "n", "both_right", "only_baseline", "only_candidate", "both_wrong"]
+PAIRED = ["baseline", "candidate", *COUNTED]
+
+WITH_INTERVAL = [*SHARES, "success_rate", "kappa", "reward_mean"]
 
 _JUDGE = ["rubric_version", "judge_model"]
-_COUNTS = ["rows", "n", "failed", "skipped", "rewarded", "compared", "tp", "fp", "fn", "tn"]
+_COUNTS = ["rows", "n", "failed", "skipped", "rewarded", "compared", *CELLS]
 _MEANS = ["reward_mean", "score_mean", "success_rate", "latency_ms_mean", "tokens_mean"]
-_ASIDE = ["rows", "rewarded", "score_mean", "compared", "outcome_unknown", "commonest_error"]
+_ASIDE = ["rows", "rewarded", "score_mean", "compared", "outcome_unknown", "commonest_error", "kappa"]
+_SUMS = [*CELLS, "n", "success_rate", "rewarded", "reward_mean"]
 
 
-def summarise(frame: pd.DataFrame) -> pd.DataFrame:
+def summarise(frame: pd.DataFrame, *, intervals: bool = False) -> pd.DataFrame:
     """The figures of each (rubric_version, judge_model) of a `load_frame` frame, in order of appearance.
 
     Counts: `n` rows with a verdict, `failed`, `skipped` (unusable_input), and `rows`, which also holds those
     with neither a verdict nor an error. `compared` of the n have a known outcome (1 is success, all else is
-    not), `outcome_unknown` have none; tp to base_rate, all in [0, 1], are over the compared ones. reward_mean
-    is over the `rewarded` rows, score_mean and success_rate over rows with a verdict. latency_ms_mean
-    (milliseconds), tokens_mean and cost (a sum) are over all rows that give one, failed ones included because
-    they were billed, skipped ones not. An undefined figure is NaN; commonest_error is None without failures.
+    not), `outcome_unknown` have none; tp to base_rate, in [0, 1], and kappa are over the compared ones.
+    reward_mean is over the `rewarded` rows, score_mean and success_rate over rows with a verdict.
+    latency_ms_mean (milliseconds), tokens_mean and cost (a sum) are over all rows that give one, failed ones
+    included because they were billed, skipped ones not. An undefined figure is NaN; commonest_error is None
+    without failures.
+
+    `intervals` adds to each of WITH_INTERVAL its 95 % interval over tasks, as <name>_low and <name>_high
+    (see `statistics.bootstrap`).
     """
-    return _figures(frame, [frame[key] for key in _JUDGE])
+    return _figures(frame, [frame[key] for key in _JUDGE], intervals)
 
 
-def breakdown(frame: pd.DataFrame, by: str) -> pd.DataFrame:
+def breakdown(frame: pd.DataFrame, by: str, *, intervals: bool = False) -> pd.DataFrame:
     """The figures of `summarise` for each value of the column `by`, missing values as "(none)".
 
     Numbers come first and rise, then text in order of appearance, then "(none)".
@@ -52,10 +67,15 @@ def breakdown(frame: pd.DataFrame, by: str) -> pd.DataFrame:
     """
     if by in {*FIGURES, *_ASIDE}:
         raise InputError(f"cannot group by {by!r}: a figure of the table has this name")
+    first = group_values(frame, by)
+    return _figures(frame, [first, *(frame[key] for key in _JUDGE if key != by)], intervals)
+
+
+def group_values(frame: pd.DataFrame, by: str) -> pd.Series[Any]:
+    """The column `by` as a categorical in the order of `breakdown`, missing values as "(none)"."""
     groups = frame[by].astype(object).where(frame[by].notna(), NONE)
     order = sorted(groups.unique(), key=_rank)
-    first = pd.Series(pd.Categorical(groups, categories=order), index=frame.index, name=by)
-    return _figures(frame, [first, *(frame[key] for key in _JUDGE if key != by)])
+    return pd.Series(pd.Categorical(groups, categories=order), index=frame.index, name=by)
 
 
 def choose_pair(
@@ -88,20 +108,16 @@ def pair(frame: pd.DataFrame, baseline: str, candidate: str) -> pd.DataFrame:
     Pairs are the (trajectory_id, repeat) with a verdict and a known outcome under both versions. Judges are
     compared with themselves where a model judged under both; else the last row of each version is taken.
     """
-    marks = _marks(frame)
-    verdicts = frame.assign(right=marks["tp"] | marks["tn"])[
-        marks["compared"] & frame["trajectory_id"].notna()
+    marks = mark(frame)
+    of_judge = [
+        np.flatnonzero(marks["compared"] & (frame["rubric_version"] == version))
+        for version in (baseline, candidate)
     ]
-    left, right = (verdicts[verdicts["rubric_version"] == version] for version in (baseline, candidate))
-    key = ["trajectory_id", "repeat"]
-    if set(left["judge_model"]) & set(right["judge_model"]):
-        key.append("judge_model")
-    sides = [side.drop_duplicates(key, keep="last")[[*key, "right"]] for side in (left, right)]
-    both = sides[0].merge(sides[1], on=key, suffixes=("_baseline", "_candidate"))
-    ours, theirs = both["right_baseline"], both["right_candidate"]
-    cells = (ours & theirs, ours & ~theirs, ~ours & theirs, ~ours & ~theirs)
-    counts = [len(both), *(int(cell.sum()) for cell in cells)]
-    return pd.DataFrame([[baseline, candidate, *counts]], columns=PAIRED)
+    models = [set(frame["judge_model"].iloc[rows]) for rows in of_judge]
+    ours, theirs = pair_rows(frame, *of_judge, of_one_model=bool(set.intersection(*models)))
+    right = (marks["tp"] | marks["tn"]).to_numpy()
+    table = pd.DataFrame([right_counts(right[ours], right[theirs])])
+    return table.assign(baseline=baseline, candidate=candidate)[PAIRED]
 
 
 def records(table: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
@@ -110,60 +126,40 @@ def records(table: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]
     return values.where(values.notna(), None).to_dict("records")  # type: ignore[return-value]
 
 
-def _figures(frame: pd.DataFrame, keyed: list[pd.Series[Any]]) -> pd.DataFrame:
-    marks = _marks(frame)
+def _figures(frame: pd.DataFrame, keyed: list[pd.Series[Any]], intervals: bool) -> pd.DataFrame:
+    marks = mark(frame)
     groups = marks.groupby(keyed, observed=True)
     table = groups[_COUNTS].sum().astype("int64").join(groups[_MEANS].mean())
     table["cost"] = groups["cost"].sum(min_count=1)
     table["outcome_unknown"] = table["n"] - table["compared"]
     table["commonest_error"] = _commonest(frame["error_kind"].where(marks["failed"]), keyed)
-    table = table.assign(**_rates(table))[[*FIGURES, *_ASIDE]]
+    table[RATES] = rates(table[CELLS].to_numpy())
+    table = table[[*FIGURES, *_ASIDE]]
+    if intervals:
+        table = table.join(_intervals(marks, task_codes(frame), table.index, groups.indices))
     return table.reset_index()
 
 
-def _marks(frame: pd.DataFrame) -> pd.DataFrame:
-    """One column for each count and mean, so that grouping only has to add them up."""
-    sound = frame["error_kind"].isna()
-    skipped = frame["error_kind"] == "unusable_input"
-    judged = sound & frame["success"].notna()
-    compared = judged & (frame["outcome_status"] == "ok") & frame["outcome"].notna()
-    said, was = frame["success"] == 1, frame["outcome"] == 1
-    return pd.DataFrame(
-        {
-            "rows": True,
-            "n": judged,
-            "failed": ~sound & ~skipped,
-            "skipped": skipped,
-            "rewarded": sound & frame["reward"].notna(),
-            "compared": compared,
-            "tp": compared & said & was,
-            "fp": compared & said & ~was,
-            "fn": compared & ~said & was,
-            "tn": compared & ~said & ~was,
-            "reward_mean": frame["reward"].where(sound),
-            "score_mean": frame["score"].where(judged),
-            "success_rate": frame["success"].where(judged),
-            "latency_ms_mean": frame["latency_ms"].where(~skipped),
-            "tokens_mean": frame["tokens"].where(~skipped),
-            "cost": frame["cost"].where(~skipped),
-        }
+def _intervals(
+    marks: pd.DataFrame, tasks: NDArray[np.int64], index: pd.Index[Any], rows: Mapping[Any, Any]
+) -> pd.DataFrame:
+    moments = marks[_SUMS].fillna(0.0).to_numpy(np.float64)
+    found = [
+        bootstrap(moments[rows[key]], tasks[rows[key]], _with_interval, shares=len(SHARES) + 1).T.ravel()
+        for key in index
+    ]
+    names = [f"{name}_{end}" for name in WITH_INTERVAL for end in ("low", "high")]
+    return pd.DataFrame(np.reshape(found, (-1, len(names))), index=index, columns=names)
+
+
+def _with_interval(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The figures WITH_INTERVAL of sums of the columns _SUMS."""
+    n, success, rewarded, reward = np.moveaxis(sums[..., len(CELLS) :], -1, 0)
+    of_cells = rates(sums[..., : len(CELLS)])
+    means = np.stack([ratio(success, n), ratio(reward, rewarded)], axis=-1)
+    return np.concatenate(
+        [of_cells[..., : len(SHARES)], means[..., :1], of_cells[..., len(SHARES) :], means[..., 1:]], axis=-1
     )
-
-
-def _rates(table: pd.DataFrame) -> dict[str, pd.Series[Any]]:
-    tp, fp, fn, tn = (table[name] for name in ("tp", "fp", "fn", "tn"))
-    return {
-        "precision": _ratio(tp, tp + fp),
-        "recall": _ratio(tp, tp + fn),
-        "f1": _ratio(2 * tp, 2 * tp + fp + fn),
-        "fpr": _ratio(fp, fp + tn),
-        "accuracy": _ratio(tp + tn, table["compared"]),
-        "base_rate": _ratio(tp + fn, table["compared"]),
-    }
-
-
-def _ratio(part: pd.Series[Any], whole: pd.Series[Any]) -> pd.Series[Any]:
-    return part / whole.where(whole > 0)
 
 
 def _commonest(kinds: pd.Series[Any], keyed: list[pd.Series[Any]]) -> pd.Series[Any]:

@@ -53,7 +53,7 @@ def print_tables(console: Console, tables: Sequence[Table]) -> None:
 
 
 def interval(low: float | None, high: float | None) -> str | None:
-    return None if low is None or high is None else f"{low:.2f} {high:.2f}"
+    return None if low is None or high is None else f"{low:.2f}\n{high:.2f}"
 
 
 def plain(value: object) -> str:
