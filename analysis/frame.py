@@ -6,19 +6,27 @@ are not kept, so that a log of a million rows fits in memory; figures over the f
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from array import array
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from analysis.columns import (
+    NONE,
+    Labels,
+    Numbers,
+    Parts,
+    error_kind,
+    flag_lines,
+    judging_tokens,
+    named,
+    number,
+    omitted_steps,
+    total_tokens,
+    truth,
+)
 from judge.log import LONG_FIELDS, read_log
-from judge.schema import as_text
 
 __all__ = ["FINE", "FINE_COLUMNS", "NONE", "load_frame"]
 
@@ -27,19 +35,23 @@ FINE = "fine"
 
 FINE_COLUMNS = ("instruction_hash", "fine_quotes", "fine_dropped")
 
-NONE = "(none)"
-"""Stands for a missing rubric version, judge model or group, so that every row is in some table row."""
+Column = Labels | Numbers | Parts
 
 _BATCH = 64
 _JUDGEMENT = ["trajectory_id", "rubric_version", "judge_model", "repeat"]
 _LABELS = (*_JUDGEMENT, "task_id", "category", "outcome_status")
 _NUMBERS = ("reward", "score", "outcome", "latency_ms", "cost")
-_KEYS = {"error_kind": "error", "tokens": "usage", "fine_quotes": "fine_rubrics", "prompt_tokens": "calls"}
+_KEYS = {"error_kind": "error", "tokens": "usage", "fine_quotes": "fine_rubrics"}
+_KEYS |= {"prompt_tokens": "calls", "omitted_steps": "omitted"}
 _DEFAULTS = {"rubric_version": NONE, "judge_model": NONE, "repeat": "0", "outcome_status": "ok"}
-_JUDGING = ("steps", "trajectory")
-
-_SPELLINGS = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_ALSO: dict[str, Callable[[], Column]] = {
+    "flags": lambda: Labels("", flag_lines),
+    "parts": Parts,
+    "omitted_steps": lambda: Numbers(omitted_steps),
+    **dict.fromkeys(("frame_count", "attempts"), lambda: Numbers(number)),
+    "cached": lambda: Numbers(truth),
+}
+"""Name in `also` → its column, where that is not one of labels."""
 
 
 def load_frame(
@@ -62,6 +74,10 @@ def load_frame(
     and success (1.0 or 0.0) are floats. What is missing, not finite or not spelled like its column is null.
     An absent version or model is "(none)", an absent repeat "0", an absent outcome_status "ok".
 
+    Not labels in `also`: flags (one on each line of a categorical, "" for none), the floats omitted_steps
+    (omitted.steps), frame_count, attempts and cached (1.0 or 0.0), and parts, which becomes a float
+    `parts.NAME` for each part of a reward.
+
     `whole` adds the integers position, the row's among those that `read_log` finds, from 0: lines are then
     read to their end, so that both find the same rows, in twice the time.
 
@@ -79,65 +95,30 @@ def load_frame(
     while batch := list(islice(cells, _BATCH)):
         for column, values in zip(columns.values(), zip(*batch, strict=True), strict=True):
             column.extend(values)
-    frame = pd.DataFrame({name: column.series() for name, column in columns.items()})
+    series = [column.series(name) for name, column in columns.items()]
+    frame = pd.DataFrame({name: each for found in series for name, each in found.items()})
     kept = _last_that_counts(frame).reset_index(drop=not whole, names="position")
     kept.attrs["superseded"] = len(frame) - len(kept)
     return kept
 
 
-class _Labels:
-    """A column of strings, each kept once: a log of a million rows repeats most of them."""
-
-    def __init__(self, missing: str | None = None, read: Callable[[Any], str | None] | None = None) -> None:
-        self._missing = missing
-        self._read = read or _text
-        self._seen: dict[str, int] = {}
-        self._codes = array("i")
-
-    def extend(self, values: Iterable[Any]) -> None:
-        seen = self._seen
-        self._codes.extend([seen[v] if type(v) is str and v in seen else self._code(v) for v in values])
-
-    def series(self) -> pd.Series[Any]:
-        # Object, because an Arrow-backed index cannot hold every string that JSON can.
-        categories = pd.Index(list(self._seen), dtype=object)
-        return pd.Series(pd.Categorical.from_codes(self._codes, categories=categories))
-
-    def _code(self, value: Any) -> int:
-        label = self._missing if value is None else self._read(value)
-        return -1 if label is None else self._seen.setdefault(label, len(self._seen))
-
-
-class _Numbers:
-    """A column of floats; what `read` cannot make one of is NaN."""
-
-    def __init__(self, read: Callable[[Any], float]) -> None:
-        self._read = read
-        self._column = array("d")
-
-    def extend(self, values: Iterable[Any]) -> None:
-        self._column.extend(map(self._read, values))
-
-    def series(self) -> pd.Series[Any]:
-        return pd.Series(self._column, dtype="float64").replace([math.inf, -math.inf], math.nan)
-
-
-def _columns(by: str | None, also: Sequence[str]) -> dict[str, _Labels | _Numbers]:
+def _columns(by: str | None, also: Sequence[str]) -> dict[str, Column]:
     """The columns of the frame, empty; `by` and `also` are added where they are not among them."""
-    columns: dict[str, _Labels | _Numbers] = {name: _Labels(_DEFAULTS.get(name)) for name in _LABELS}
-    columns["error_kind"] = _Labels(read=_error_kind)
-    columns |= {name: _Numbers(_number) for name in _NUMBERS}
-    columns["success"] = _Numbers(_truth)
-    columns["tokens"] = _Numbers(_total_tokens)
+    columns: dict[str, Column] = {name: Labels(_DEFAULTS.get(name)) for name in _LABELS}
+    columns["error_kind"] = Labels(read=error_kind)
+    columns |= {name: Numbers(number) for name in _NUMBERS}
+    columns["success"] = Numbers(truth)
+    columns["tokens"] = Numbers(total_tokens)
     if by == FINE:
-        columns["instruction_hash"] = _Labels(NONE)
-        columns["fine_quotes"] = _Labels("[]", lambda items: _named(items, "quote"))
-        columns["fine_dropped"] = _Labels("[]", lambda items: _named(items, "why"))
-        columns["prompt_tokens"] = _Numbers(_judging_tokens)
+        columns["instruction_hash"] = Labels(NONE)
+        columns["fine_quotes"] = Labels("[]", lambda items: named(items, "quote"))
+        columns["fine_dropped"] = Labels("[]", lambda items: named(items, "why"))
+        columns["prompt_tokens"] = Numbers(judging_tokens)
     elif by is not None:
-        columns.setdefault(by, _Labels())
+        columns.setdefault(by, Labels())
     for name in also:
-        columns.setdefault(name, _Labels())
+        if name not in columns:
+            columns[name] = _ALSO.get(name, Labels)()
     return columns
 
 
@@ -146,57 +127,3 @@ def _last_that_counts(frame: pd.DataFrame) -> pd.DataFrame:
     worst_first = settled.sort_values(kind="stable").index
     superseded = frame.loc[worst_first, _JUDGEMENT].duplicated(keep="last").sort_index()
     return frame[~(superseded & frame["trajectory_id"].notna())]
-
-
-def _text(value: Any) -> str:
-    # Most labels that are no strings are small integers, and JSON would write those the same way.
-    return str(value) if type(value) is int else as_text(value)
-
-
-def _number(value: Any) -> float:
-    """A JSON number, a boolean or a decimal in a string; all else is NaN."""
-    if type(value) is float:
-        return value
-    if isinstance(value, str):
-        return float(value) if _DECIMAL.fullmatch(value.strip()) else math.nan
-    try:
-        return float(value) if isinstance(value, int | float) else math.nan
-    except OverflowError:
-        return math.nan
-
-
-def _truth(value: Any) -> float:
-    """1.0 or 0.0 for a boolean, 1, 0 or one of the listed spellings; all else is NaN."""
-    if isinstance(value, str):
-        return _SPELLINGS.get(value.strip().lower(), math.nan)
-    return float(value) if isinstance(value, int | float) and value in (0, 1) else math.nan
-
-
-def _total_tokens(usage: Any) -> float:
-    return _number(usage.get("total_tokens")) if isinstance(usage, dict) else math.nan
-
-
-def _judging_tokens(calls: Any) -> float:
-    """The mean prompt tokens of the calls that judged; NaN where none of them was counted."""
-    judging = [each for each in _objects(calls) if each.get("purpose") in _JUDGING]
-    usages = [each["usage"] for each in judging if isinstance(each.get("usage"), dict)]
-    counted = [tokens for usage in usages if (tokens := _number(usage.get("prompt_tokens"))) >= 0]
-    return sum(counted) / len(counted) if counted else math.nan
-
-
-def _named(items: Any, key: str) -> str:
-    """The text under `key` of each object in a list, "(none)" where it has none, as a JSON list."""
-    return json.dumps([as_text(each.get(key)) or NONE for each in _objects(items)])
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _error_kind(error: Any) -> str | None:
-    """The kind of {kind, message} or, in foreign logs, of a bare string; an empty one is no error."""
-    if not error:
-        return None
-    if isinstance(error, dict):
-        return as_text(error.get("kind")) or "unknown"
-    return as_text(error)

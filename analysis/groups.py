@@ -7,7 +7,7 @@ missing from its group and never a 0. The formulas are judge.advantage's.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -30,7 +30,9 @@ __all__ = [
 GROUP_COLUMNS = ("group", "step")
 """What `load_frame` has to load besides its own columns."""
 
-METHODS: dict[str, Callable[[Iterable[float | None]], list[float]]] = {"grpo": grpo, "dr_grpo": dr_grpo}
+Method = Callable[[Iterable[float | None]], list[float]]
+
+METHODS: dict[str, Method] = {"grpo": grpo, "dr_grpo": dr_grpo}
 """Name of an advantage column → the function of a group's rewards that fills it."""
 
 VERSION_FIGURES = ["rubric_version", "groups", "dead", "dead_share"]
@@ -39,13 +41,13 @@ _TOLERANCE = 1e-9
 _KEY = ["rubric_version", "judge_model", "group", "step", "repeat"]
 
 
-def group_rollouts(frame: pd.DataFrame) -> pd.DataFrame:
+def group_rollouts(frame: pd.DataFrame, methods: Mapping[str, Method] = METHODS) -> pd.DataFrame:
     """The rows of a `load_frame(also=GROUP_COLUMNS)` frame, under its index, with their place in a group.
 
     A group is the rollouts of one `group` (where that is missing, of one task_id) in one training step, as
     one judge saw them under one rubric version; of several repeats, each makes a group of its own. Columns:
     number (of the group, from 0 in order of appearance), the five that tell groups apart, trajectory_id,
-    reward (NaN where the judgement failed) and one column of advantages for each of METHODS, NaN
+    reward (NaN where the judgement failed) and one column of advantages for each of `methods`, NaN
     where the reward is.
     """
     group, task = (frame[name].astype(object) for name in ("group", "task_id"))
@@ -55,9 +57,9 @@ def group_rollouts(frame: pd.DataFrame) -> pd.DataFrame:
         reward=frame["reward"].where(frame["error_kind"].isna()),
     )
     table["number"] = table.groupby(_KEY, observed=True, sort=False).ngroup()
-    for name, method in METHODS.items():
+    for name, method in methods.items():
         table[name] = _within(table, method)
-    return table[["number", *_KEY, "trajectory_id", "reward", *METHODS]]
+    return table[["number", *_KEY, "trajectory_id", "reward", *methods]]
 
 
 def dead_groups(rollouts: pd.DataFrame) -> pd.DataFrame:

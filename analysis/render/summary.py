@@ -12,12 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.compare import PAIRED, records
+from analysis.finding import FAILED_SHARE
 from analysis.render.tables import plain, print_tables, table
 
-__all__ = ["FAILED_SHARE", "show_summary"]
-
-FAILED_SHARE = 0.05
-"""The share of failed judgements, skipped rows aside, above which the report says so."""
+__all__ = ["show_summary"]
 
 _JUDGED = {
     "n": "n",
