@@ -19,6 +19,7 @@ _COMMANDS = {
     "rejudge": "Judge stored trajectories and append the rewards to a log.",
     "prepare": "Ask for the fine rubrics of stored trajectories ahead of judging them.",
     "report": "Figures and comparisons from reward logs.",
+    "agreement": "Any stored verdicts beside the truth, from a CSV table.",
     "show": "Show one trajectory: what would be asked about it, or what a log says of it.",
     "recollapse": "New rewards from the verdicts of a log, under another scheme, without a call.",
     "export": "Rows of a log by reward, with advantages, for training or fine-tuning.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -29,6 +30,14 @@ class Tally:
     skipped: int = 0
     failed: Counter[str] = field(default_factory=Counter)
     cost: float | None = None
+    flags: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    """How many judgements bear exactly these flags."""
+    rewarded: int = 0
+    zeros: int = 0
+    ones: int = 0
+    low: float = math.inf
+    high: float = -math.inf
+    """The greatest reward, as `low` is the least; `zeros` and `ones` count those that are 0 and 1."""
 
     def count(self, reward: Reward) -> None:
         if reward.error_kind == "unusable_input":
@@ -39,6 +48,16 @@ class Tally:
             self.judged += 1
         if reward.cost is not None:
             self.cost = (self.cost or 0.0) + reward.cost
+        if reward.flags:
+            self.flags[reward.flags] += 1
+        if reward.value is not None:
+            self._count_value(reward.value)
+
+    def _count_value(self, value: float) -> None:
+        self.rewarded += 1
+        self.zeros += value == 0
+        self.ones += value == 1
+        self.low, self.high = min(self.low, value), max(self.high, value)
 
     @property
     def failures(self) -> int:

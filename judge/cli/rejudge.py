@@ -12,6 +12,7 @@ import click
 from judge.cli.inputs import format_teller
 from judge.cli.options import base_url_option, config_option, format_option, model_option, rubrics_option
 from judge.cli.progress import ProgressLine, Tally
+from judge.cli.short_health import short_health
 from judge.config import EMBEDDED_MODEL, Config
 from judge.errors import InputError
 from judge.judging import Job, Judge
@@ -228,3 +229,7 @@ def _summarise(plan: Plan, tally: Tally, config: Config, stopped: str | None) ->
     for note in (stopped and f"stopped early: {stopped}", tally.warning()):
         if note:
             click.echo(f"judge: {note}", err=True)
+    for line in short_health(tally):
+        click.echo(line, err=True)
+    if tally.judged and config.log.path is not None:
+        click.echo(f"health: all of it: judge report {config.log.path} --view health", err=True)

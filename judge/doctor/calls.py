@@ -15,6 +15,7 @@ from judge.config import Endpoint
 from judge.doctor.advice import near, remedy, unknown_model
 from judge.doctor.finding import Finding, Level
 from judge.errors import JudgeError
+from judge.pictures import can_show
 from judge.schema import Reply, Request
 
 CALLS = 3
@@ -79,7 +80,10 @@ class Examination:
             return Finding("ok", "images", "not tried (judge.vision is off)", facts={"taken": None})
         answer = await self.probe.ask(with_picture(self.question).with_verdict_id(secrets.token_hex(8)))
         if isinstance(answer, Reply) and "images_not_sent" not in answer.flags:
-            return Finding("ok", "images", "taken", facts={"taken": True})
+            if can_show():
+                return Finding("ok", "images", "taken", facts={"taken": True})
+            what, advice = "taken, but Pillow is not installed", "pip install 'adaptive-judge[vision]'"
+            return Finding("warn", "images", f"{what}: screenshots are not shown", advice, {"taken": True})
         if isinstance(answer, Reply):
             what, advice = "refused; judged without them", "for screenshots, serve a model that sees"
             return Finding("warn", "images", what, advice, {"taken": False})

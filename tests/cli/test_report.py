@@ -103,7 +103,7 @@ def test_a_missing_file_is_bad_usage_and_named(tmp_path):
 
 def test_other_views_are_not_offered(log):
     assert run(log(row()), "--view", "summary").exit_code == 0
-    assert run(log(row()), "--view", "noise").exit_code == 2
+    assert run(log(row()), "--view", "weather").exit_code == 2
 
 
 def test_torn_lines_are_counted_on_standard_error_only(log):

@@ -155,7 +155,7 @@ def test_alpha_and_delta_out_of_range_are_refused(log, given):
 
 def test_options_of_other_views_are_refused(log):
     assert (
-        "--by is for --view summary, not for calibration"
+        "--by is for --view summary and compare, not for calibration"
         in calibration(log, *PARAMETERS, "--by", "category")[2]
     )
     status, _, err = command("report", log, "--delta", "0")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from base64 import b64decode
 from io import BytesIO
 from pathlib import Path
@@ -15,7 +17,8 @@ from judge.testing import LoopbackServer
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "web_gui.jsonl"
+REPOSITORY = Path(__file__).resolve().parents[2]
+SHARED = REPOSITORY.parent / "shared" / "data" / "web_gui.jsonl"
 
 
 @pytest.fixture
@@ -195,3 +198,38 @@ def test_public_runs_go_out_with_their_pictures_and_as_text(judged):
     assert [images(body) for body in as_text] == [[]] * len(runs)
     told = sum(parts(body)[0]["text"].count("screenshot: image/jpeg, ") for body in as_text)
     assert told == sum(len(images(body)) for body in bodies)
+
+
+WITHOUT_PILLOW = """
+import json, sys
+sys.modules["PIL"] = None
+from judge import Config, Judge, Trajectory
+from judge.errors import ConfigError
+from judge.testing import LoopbackServer
+
+run = Trajectory(instruction="Open it", steps=[{"action": "click", "screenshot": sys.argv[1]}])
+with LoopbackServer() as server:
+    def settings(vision):
+        judge = {"base_url": server.base_url, "model": "judge-x", "vision": vision}
+        return Config(judge=judge, rubrics={"version": "static_v1"}, cache={"dir": None}, log={"path": None})
+
+    with Judge(settings("auto")) as judge:
+        reward = judge.score(run)
+    try:
+        Judge(settings("on"))
+        refused = None
+    except ConfigError as error:
+        refused = error.message
+    content = server.requests[0]["json"]["messages"][-1]["content"]
+print(json.dumps({"flags": reward.flags, "content": content, "refused": refused}))
+"""
+
+
+def test_without_pillow_a_judge_is_told_of_pictures_and_on_is_refused(shots):
+    [shot] = shots(1)
+    command = [sys.executable, "-c", WITHOUT_PILLOW, shot]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)
+    found = json.loads(done.stdout)
+    assert found["flags"] == ["images_not_sent"]
+    assert "screenshot: image/png, " in found["content"]
+    assert "adaptive-judge[vision]" in found["refused"]

@@ -15,21 +15,28 @@ from click.core import ParameterSource
 
 from judge.cli.options import logs_argument
 from judge.cli.report.asked import Asked
+from judge.cli.report.choosing import CHOOSING, choosing_options
 
 __all__ = ["report"]
 
 VIEWS = {
     "summary": "each version's figures, and two of them pair by pair",
+    "compare": "each judge's figures with intervals, and each candidate against a baseline, pair by pair",
+    "noise": "is the judge strict or noisy, from a log made with --repeat; the failures to look at first",
+    "health": "what can go wrong in a run: failures, dead groups, reward hacking, truncation, cost",
     "groups": "advantages within each group, and the groups whose rewards are all equal",
+    "tasks": "which tasks to train on: pass rates, rewards, dead or alive, the same task twice",
     "calibration": "what the steps of each tier are worth by the outcomes",
 }
 """View → what it shows. Each is a module of this folder with a function `show(asked)`."""
 
 _BELONGS = {
-    **dict.fromkeys(("baseline", "by"), ("summary",)),
-    "candidate": ("summary", "calibration"),
-    **dict.fromkeys(("inputs", "tiers", "alpha", "delta"), ("calibration",)),
-    "config_path": ("calibration", "groups"),
+    **dict.fromkeys(("baseline", "by"), ("summary", "compare")),
+    "candidate": ("summary", "compare", "calibration", "tasks"),
+    **dict.fromkeys(("tiers", "alpha", "delta"), ("calibration",)),
+    "inputs": ("calibration", "tasks"),
+    "config_path": ("calibration", "groups", "tasks"),
+    **dict.fromkeys(CHOOSING, ("tasks",)),
 }
 """Option → the views that take it; what is not here belongs to all."""
 
@@ -60,12 +67,19 @@ _BELONGS = {
     help="Also write each table of the view as a CSV file into DIR.",
 )
 @click.option(
+    "--sqlite",
+    "sqlite_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the rows that count into the table reward_log of an SQLite database, new or old.",
+)
+@click.option(
     "--input",
     "inputs",
     metavar="TRAJECTORIES",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False),
-    help="Calibration: the stored runs of the log; give it again for each further file.",
+    help="Calibration and tasks: the stored runs of the log; give it again for each further file.",
 )
 @click.option(
     "--tiers",
@@ -87,15 +101,18 @@ _BELONGS = {
     "--config",
     "config_path",
     type=click.Path(),
-    help="Calibration and groups: YAML file whose reward.tiers are in force.  [default: JUDGE_CONFIG]",
+    help="Calibration, groups and tasks: YAML file whose reward.tiers are in force.  [default: JUDGE_CONFIG]",
 )
+@choosing_options
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the figures as one JSON object and nothing else."
 )
 def report(view: str, **options: Any) -> None:
     """Compare rubric versions by their rewards, failures and agreement with the stored outcomes."""
     _check(view)
-    import_module(f"judge.cli.report.{view}").show(Asked(**options))
+    asked = Asked(**options)
+    import_module(f"judge.cli.report.{view}").show(asked)
+    asked.write_sqlite()
 
 
 def _check(view: str) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from judge.cli.written import refuse_overwriting
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -33,6 +35,18 @@ class Asked:
     alpha: float | None = None
     delta: float | None = None
     config_path: str | None = None
+    sqlite_file: Path | None = None
+    k: Sequence[int] = ()
+    min_pass_rate: float | None = None
+    max_pass_rate: float | None = None
+    min_steps: float | None = None
+    max_steps: float | None = None
+    min_tools: int | None = None
+    alive: str | None = None
+    drop_duplicates: str | None = None
+    exclude: Sequence[str] = ()
+    similarity: float | None = None
+    ids: Path | None = None
     bad: list[str] = field(default_factory=list)
     """Unreadable lines of the logs, as they are found."""
 
@@ -65,6 +79,16 @@ class Asked:
                 table.to_csv(folder / f"{name}.csv", index=False, encoding="utf-8", lineterminator="\n")
         except OSError as error:
             raise click.UsageError(f"--csv {folder}: cannot be written: {error.strerror or error}") from None
+
+    def write_sqlite(self) -> None:
+        """The rows that count into --sqlite, where that was given; raises InputError if they cannot be."""
+        if self.sqlite_file is None:
+            return
+        from analysis.sqlite import TABLE, write_sqlite
+
+        refuse_overwriting("--sqlite", self.sqlite_file, [*self.logs, *self.inputs])
+        count = write_sqlite(self.logs, self.sqlite_file, on_bad=lambda _: None)
+        click.echo(f"{count} rows in the table {TABLE} of {self.sqlite_file}", err=True)
 
 
 def print_json(found: Mapping[str, Any]) -> None:
