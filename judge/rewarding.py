@@ -78,12 +78,15 @@ async def areward_fn(
 
 
 def judge_for(
-    rubric_version: str, overrides: Mapping[str, Any] | None = None, *, within_s: float | None = None
+    rubric_version: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    within_s: float | None = None,
 ) -> Judge:
     """The Judge of this process for these settings (`overrides`: see reward_fn), made on first use.
 
-    `within_s` caps judge.deadline_s, whatever the settings say: what hosts with a limit of their own need.
-    Raises ConfigError, as Judge does.
+    Without a `rubric_version` the configured one is used. `within_s` caps judge.deadline_s, whatever the
+    settings say: what hosts with a limit of their own need. Raises ConfigError, as Judge does.
     """
     key = (
         os.getpid(),
@@ -109,11 +112,11 @@ def _check(on_error: str) -> None:
         raise ConfigError(f"on_error is {on_error!r}; it is one of {', '.join(get_args(OnError))}")
 
 
-def _sections(overrides: Mapping[str, Any], rubric_version: str) -> dict[str, Any]:
+def _sections(overrides: Mapping[str, Any], rubric_version: str | None) -> dict[str, Any]:
     flat = {key: value for key, value in overrides.items() if key in Endpoint.model_fields}
     sections = {key: value for key, value in overrides.items() if key not in flat}
     judge = {**sections.get("judge", {}), **flat}
-    rubrics = {**sections.get("rubrics", {}), "version": rubric_version}
+    rubrics = {**sections.get("rubrics", {}), **({"version": rubric_version} if rubric_version else {})}
     return {**sections, "judge": judge, "rubrics": rubrics}
 
 
