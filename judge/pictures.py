@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from importlib.util import find_spec
 from io import BytesIO
@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from judge.schema import Picture
+from judge.schema.picture import named_file, unpacked
 
 __all__ = ["can_show", "mention", "same", "show"]
 
@@ -31,10 +32,6 @@ _SIGNATURES = {
     b"MM\x00*": "image/tiff",
 }
 _SIGNATURE_BYTES = 16
-_BASE64 = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")
-"""How base64 text of a PNG, JPEG, GIF and WebP begins."""
-
-_LEAST_BASE64 = 256
 _SENT_AS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WEBP"}
 """What endpoints commonly take; anything else goes out as PNG."""
 
@@ -171,20 +168,13 @@ def _is_image(screenshot: Any) -> bool:
 
 
 def _path(screenshot: Any) -> Path | None:
-    """The file a screenshot names; None where it holds the image itself."""
-    screenshot = _unpacked(screenshot)
-    if isinstance(screenshot, os.PathLike):
-        return Path(screenshot)
-    if not isinstance(screenshot, str) or screenshot.startswith("data:") or _is_base64(screenshot):
-        return None
-    if "://" in screenshot[:16] and not screenshot.startswith("file://"):
-        return None
-    return Path(screenshot.removeprefix("file://"))
+    named = named_file(screenshot)
+    return None if named is None else Path(named)
 
 
 def _bytes(screenshot: Any) -> bytes:
     """The image a screenshot holds. Raises ValueError that says why it holds none."""
-    screenshot = _unpacked(screenshot)
+    screenshot = unpacked(screenshot)
     if isinstance(screenshot, bytes | bytearray | memoryview):
         return bytes(screenshot)
     if not isinstance(screenshot, str):
@@ -194,20 +184,9 @@ def _bytes(screenshot: Any) -> bytes:
         if not comma:
             raise ValueError("a data URL without data")
         return b64decode(data, validate=True) if head.endswith(";base64") else unquote_to_bytes(data)
-    if _is_base64(screenshot):
-        return b64decode(screenshot)
-    raise ValueError("images are not fetched from the network: store a path or the image itself")
-
-
-def _unpacked(screenshot: Any) -> Any:
-    """What {"bytes", "path"} of a dataset or {"url"} of a chat message holds."""
-    if not isinstance(screenshot, Mapping):
-        return screenshot
-    return next((screenshot[key] for key in ("bytes", "url", "path") if screenshot.get(key)), None)
-
-
-def _is_base64(text: str) -> bool:
-    return len(text) >= _LEAST_BASE64 and text.startswith(_BASE64)
+    if "://" in screenshot[:_SIGNATURE_BYTES]:
+        raise ValueError("images are not fetched from the network: store a path or the image itself")
+    return b64decode(screenshot)
 
 
 def _media_type(head: bytes) -> str:

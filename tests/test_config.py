@@ -276,3 +276,10 @@ def test_a_config_crosses_a_process_boundary_unchanged(settings, monkeypatch):
     copy = pickle.loads(pickle.dumps(config))
     assert copy == config
     assert copy.judge.model == "here"
+
+
+def test_a_fault_shows_the_head_of_a_long_value():
+    with pytest.raises(ConfigError) as raised:
+        Config(judge={"timeout_s": "x" * 10_000})
+    assert "timeout_s" in raised.value.message
+    assert len(raised.value.message) < 300

@@ -6,6 +6,9 @@ Not covered: which records become trajectories (tests of the readers) and what a
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -183,6 +186,83 @@ class TestTrajectory:
     def test_it_is_frozen(self):
         with pytest.raises(ValidationError):
             run().instruction = "another"
+
+
+class Pixels:
+    """What a PIL image is here: an object whose content is its bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def tobytes(self) -> bytes:
+        return self.data
+
+
+class TestScreenshots:
+    @pytest.mark.parametrize(
+        ("screenshot", "path"),
+        [
+            (None, None),
+            ("", None),
+            ("shots/1.png", "shots/1.png"),
+            ("/there/1.png", "/there/1.png"),
+            ({"bytes": None, "path": "1.png"}, "1.png"),
+            ({"url": "shots/1.png"}, "shots/1.png"),
+            ({"bytes": b"\xff", "path": "1.png"}, None),
+            ({"url": "https://example.com/1.png"}, None),
+            ({}, None),
+            ("data:image/png;base64,AA", None),
+            ("https://example.com/1.png", None),
+            ("file:///there/1.png", "/there/1.png"),
+            ("iVBORw0KGgo" + "A" * 300, None),
+            ("/9j/" + "A/+\n" * 100, None),
+            ("R0lGOD.gif", "R0lGOD.gif"),
+            ("a" * 5000, None),
+            (b"shots/1.png", None),
+            (7, None),
+        ],
+    )
+    def test_a_path_is_told_from_an_image_and_an_address(self, screenshot, path):
+        assert Step(screenshot=screenshot).screenshot_path == path
+
+    def test_relative_paths_are_taken_from_a_folder_and_nothing_else_changes(self):
+        shots = [
+            "1.png",
+            "/there/2.png",
+            "../3.png",
+            "data:,x",
+            b"\xff",
+            None,
+            {"path": "7.png", "bytes": None},
+        ]
+        stored = run(steps=[{"action": "look", "screenshot": shot, "label": 1} for shot in shots])
+        moved = stored.beside(Path("data"))
+        assert [step.screenshot for step in moved.steps] == [
+            *("data/1.png", "/there/2.png", "data/../3.png", "data:,x", b"\xff", None, "data/7.png")
+        ]
+        assert [step.screenshot for step in stored.steps] == shots
+        same = {"exclude": {"steps": {"__all__": {"screenshot"}}}}
+        assert moved.model_dump(**same) == stored.model_dump(**same)
+
+    def test_a_run_without_paths_is_the_same_object_beside_any_folder(self):
+        stored = run(steps=[{"screenshot": b"\xff"}, {"action": "look"}])
+        assert stored.beside(Path("data")) is stored
+
+    @pytest.mark.parametrize("held", [bytes, bytearray, memoryview, Pixels])
+    @pytest.mark.parametrize("step", [dict, Step])
+    def test_runs_that_differ_in_an_image_alone_have_names_of_their_own(self, held, step):
+        names = [
+            run(steps=[step(index=0, screenshot=held(data))]).trajectory_id for data in (b"\0", b"\1", b"\1")
+        ]
+        assert names[0] != names[1] == names[2]
+
+    def test_a_run_with_images_is_found_again_by_another_process(self):
+        code = "import sys; from judge import Trajectory as T; print(T(**eval(sys.argv[1])).trajectory_id)"
+        fields = {"instruction": "Look", "steps": [{"screenshot": b"\xff"}, {"state": {"a": 1}}]}
+        command = [sys.executable, "-c", code, repr(fields)]
+        root = Path(__file__).resolve().parents[1]
+        other = subprocess.run(command, cwd=root, capture_output=True, check=True, text=True)
+        assert other.stdout.strip() == Trajectory(**fields).trajectory_id
 
 
 class TestOutcome:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from judge.cli.inputs import format_teller
+from judge import pictures
 from judge.cli.options import format_option
 from judge.cli.written import refuse_overwriting, written_whole
 from judge.log import encode_line
@@ -31,7 +31,11 @@ class _Count:
     steps: int = 0
     without_steps: int = 0
     not_ok: int = 0
+    formats: list[str] = field(default_factory=list)
     bad: list[str] = field(default_factory=list)
+
+    def see(self, path: str, format: str) -> None:
+        self.formats.append(format)
 
     def add(self, run: Trajectory) -> None:
         self.runs += 1
@@ -42,8 +46,9 @@ class _Count:
     def told(self) -> str:
         others = {"without a step": self.without_steps, "of a failed environment": self.not_ok}
         said = "".join(f", {count} {what}" for what, count in others.items() if count)
+        read_as = f", read as {' and '.join(self.formats)}" if self.formats else ""
         bad = f"; {len(self.bad)} bad records passed over" if self.bad else ""
-        return f"{self.runs} trajectories, {self.steps} steps{said}{bad}"
+        return f"{self.runs} trajectories, {self.steps} steps{said}{read_as}{bad}"
 
 
 @click.command("convert")
@@ -57,15 +62,18 @@ class _Count:
 def convert(source: str, out: Path, to: str, format_: str, skip_bad: bool) -> None:
     """Convert stored trajectories to the native format: JSONL, one trajectory a line.
 
-    INPUT is a JSONL file, a JSON document, a Parquet file, or - for standard input. OUT, or - for standard
-    output, is written whole or not at all. Screenshots stay where they are: their paths are written relative
-    to the folder of OUT; those that a record holds itself become data URLs.
+    INPUT is a JSONL file, a JSON document, a Parquet file, or - for standard input. OUT is written whole or
+    not at all; - is standard output. Screenshots stay where they are: their paths are written relative to the
+    folder of OUT; those that a record holds itself become data URLs.
     """
     refuse_overwriting("OUT", out, [] if source == "-" else [source])
     count = _Count()
     with _opened(out) as file:
         runs = read_trajectories(
-            source, format_, on_bad=count.bad.append if skip_bad else None, on_format=format_teller()
+            source,
+            format_,
+            on_bad=count.bad.append if skip_bad else None,
+            on_format=count.see,
         )
         for run in runs:
             file.write(encode_line(_native(run, out)))
@@ -86,25 +94,28 @@ def _opened(out: Path) -> Iterator[BinaryIO]:
 
 def _native(run: Trajectory, out: Path) -> dict[str, Any]:
     """A record that reads as the same trajectory again; what it does not hold has its default."""
-    record = run.model_dump(exclude_defaults=True)
-    record["steps"] = [_step(step, out) for step in run.steps]
-    return record
+    return {
+        **run.model_dump(exclude_defaults=True, exclude={"steps"}),
+        # Said even where there is none: what a native record lacks is looked for in its metadata.
+        "context": run.context,
+        "group": run.group,
+        "steps": [_step(step, out) for step in run.steps],
+    }
 
 
 def _step(step: Step, out: Path) -> dict[str, Any]:
     stored = step.model_dump(exclude_defaults=True, exclude={"screenshot"})
-    return {"index": step.index, **stored, **_picture(step.screenshot, out)}
+    picture = {} if step.screenshot is None else {"screenshot": _picture(step, out)}
+    return {"index": step.index, **stored, **picture}
 
 
-def _picture(screenshot: Any, out: Path) -> dict[str, Any]:
-    if screenshot is None:
-        return {}
-    if isinstance(screenshot, bytes):
-        screenshot = f"data:;base64,{b64encode(screenshot).decode('ascii')}"
-    if isinstance(screenshot, str) and str(out) != "-" and _is_file(screenshot):
-        screenshot = os.path.relpath(screenshot, out.resolve().parent)
-    return {"screenshot": screenshot}
-
-
-def _is_file(screenshot: str) -> bool:
-    return len(screenshot) < 4096 and not screenshot.startswith("data:") and "://" not in screenshot[:16]
+def _picture(step: Step, out: Path) -> Any:
+    if isinstance(step.screenshot, bytes):
+        known = pictures.mention(step.screenshot).media_type
+        media_type = known if known.startswith("image/") else "application/octet-stream"
+        return f"data:{media_type};base64,{b64encode(step.screenshot).decode('ascii')}"
+    if step.screenshot_path is None or str(out) == "-":
+        return step.screenshot
+    # Links among the folders are followed first: `..` goes up from where they lead.
+    path = Path(step.screenshot_path)
+    return os.path.relpath(path.parent.resolve() / path.name, out.resolve().parent)

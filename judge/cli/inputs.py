@@ -12,12 +12,12 @@ __all__ = ["format_teller"]
 def format_teller() -> Callable[[str, str], None]:
     """What `read_trajectories` may be given as on_format: says on standard error what a file was read as.
 
-    Once for each file and format, however often the file is read.
+    Once for each file and format, however often the file is read; nothing of what is native.
     """
     told: set[tuple[str, str]] = set()
 
     def tell(path: str, format: str) -> None:
-        if (path, format) not in told:
+        if format != "native" and (path, format) not in told:
             told.add((path, format))
             click.echo(f"{path}: read as {format}", err=True)
 

@@ -12,6 +12,7 @@ def explain(error: ValidationError) -> str:
     return "; ".join(_fault(fault) for fault in error.errors(include_url=False))
 
 
+_SHOWN_CHARS = 80
 _PLAIN_WORDS = {
     "model_type": "must be an object",
     "dict_type": "must be an object",
@@ -19,6 +20,10 @@ _PLAIN_WORDS = {
     "list_type": "must be a list",
     "string_type": "must be text",
 }
+
+
+def _short(shown: str) -> str:
+    return shown if len(shown) <= _SHOWN_CHARS else f"{shown[:_SHOWN_CHARS]}..."
 
 
 def _fault(fault: Any) -> str:
@@ -33,5 +38,6 @@ def _fault(fault: Any) -> str:
         return f"{where}: missing"
     message = _PLAIN_WORDS.get(fault["type"]) or str(fault["msg"]).removeprefix("Value error, ")
     given = fault.get("input")
-    shown = "" if fault["type"] == "value_error" or isinstance(given, dict | list) else f" (it is {given!r})"
+    is_told = fault["type"] == "value_error" or isinstance(given, dict | list)
+    shown = "" if is_told else f" (it is {_short(repr(given))})"
     return f"{where}: {message}{shown}" if where else message

@@ -29,7 +29,7 @@ FORMATS = ("auto", *_FORMATS)
 _MOST_TELLING = ("native", "frames", "tau", "sweagent", "openhands", "messages", "actions")
 """The order in which a record is tried: what has few fields of its own comes last."""
 
-_SHOWN_FIELDS = 12
+_SHOWN_FIELDS, _SHOWN_CHARS = 12, 40
 
 
 def read_trajectories(
@@ -48,8 +48,7 @@ def read_trajectories(
     and field; with it, that message is handed over and reading goes on. A file that cannot be opened, or that
     is damaged, always raises.
     """
-    if format not in FORMATS:
-        raise InputError(f"unknown format {format!r}; there are {', '.join(FORMATS)}")
+    _check(format)
     stem, folder = ("", Path()) if str(path) == "-" else (Path(path).stem, Path(path).parent)
     told = set() if format == "auto" and on_format else {*FORMATS}
     for where, record in read_records(path, on_bad):
@@ -69,14 +68,20 @@ def read_trajectories(
 
 def trajectory_from(record: Mapping[str, Any], format: str = "auto", *, where: str = "sample") -> Trajectory:
     """One stored record as a Trajectory. Raises InputError that begins with `where` and names the field."""
+    _check(format)
     if not isinstance(record, Mapping):
         raise InputError(f"{where}: must be an object (it is a {type(record).__name__})")
     return _trajectory(record, _detect(record, where) if format == "auto" else format, where, "")
 
 
+def _check(format: str) -> None:
+    if format not in FORMATS:
+        raise InputError(f"unknown format {format!r}; there are {', '.join(FORMATS)}")
+
+
 def _trajectory(record: Mapping[str, Any], format: str, where: str, stem: str) -> Trajectory:
     try:
-        return Trajectory(**_FORMATS[format].fields(record, stem))
+        return Trajectory.model_validate(_FORMATS[format].fields(record, stem))
     except ValidationError as error:
         raise InputError(f"{where}: {explain(error)}") from None
     except InputError as error:
@@ -86,8 +91,25 @@ def _trajectory(record: Mapping[str, Any], format: str, where: str, stem: str) -
 
 
 def _detect(record: Mapping[str, Any], where: str) -> str:
-    for name in _MOST_TELLING:
-        if _FORMATS[name].matches(record):
-            return name
-    keys = ", ".join(sorted(map(str, record))[:_SHOWN_FIELDS]) or "no fields at all"
-    raise InputError(f"{where}: unknown format: it has {keys}; a native trajectory has instruction and steps")
+    # A table gives every row all columns: what is null is not there, unless nothing else tells the format.
+    present = {name: value for name, value in record.items() if value is not None}
+    for seen in (present, record):
+        for name in _MOST_TELLING:
+            if _FORMATS[name].matches(seen):
+                return name
+    raise InputError(f"{where}: unknown format: it has {_keys(record)}{_hint(record)}")
+
+
+def _keys(record: Mapping[str, Any]) -> str:
+    names = sorted(str(name)[:_SHOWN_CHARS] for name in record)
+    more = f" and {len(names) - _SHOWN_FIELDS} more" if len(names) > _SHOWN_FIELDS else ""
+    return ", ".join(names[:_SHOWN_FIELDS]) + more or "no fields at all"
+
+
+def _hint(record: Mapping[str, Any]) -> str:
+    """The way out: what wraps trajectories is no trajectory itself."""
+    for name, value in record.items():
+        first = value[0] if isinstance(value, list) and value else None
+        if isinstance(first, Mapping) and any(each.matches(first) for each in _FORMATS.values()):
+            return f"; {str(name)[:_SHOWN_CHARS]} holds trajectories: store that list by itself"
+    return "; a native trajectory has instruction and steps"

@@ -3,15 +3,18 @@
     {"trajectory_id", "task_id", "prompt", "actions": [{"step", "action_type", "content", "observation",
      "reward"}], "final_code", "reward", "done", "terminal_reason", "metadata"}
 
-Every action is one step of the agent; its observation is what came back after it. The instruction is the
-`prompt` (or `instruction`). `content` is what was done, except for thoughts, which are the step's text. An
-action's own `step` number, from 0 or 1 or with gaps, is kept as `source_index`; the order of the list rules.
-`final_code`, what the agent delivered, is the `state` of the last step, or a step of its own where there is
-no action. `reward` is the environment's and becomes the outcome's, rewards of single actions stay with their
-steps, and the judge sees neither. An action's prompt or messages, the same text over and over, are not kept.
-
-A traceback with no action, or a terminal_reason that blames the environment, says nothing about the agent:
-`infra_error`. A null observation is none; a null list of actions is an error, because it may mean either.
+- Every action is one step of the agent; its observation, none where it is null, is what came back after it.
+  `content` is what was done, or for a thought (think, thought, thinking, reasoning) the step's text. An
+  action's own `step` or `index`, from 0 or 1 or with gaps, is kept as `source_index`; the order of the list
+  rules. Its prompt or messages, the same text over and over, are not kept.
+- Instruction: `instruction`, else `prompt`. Context and group are found as in native records.
+- `final_code`, what the agent delivered, joins the `state` of the last step; without any action it is a step
+  of its own.
+- outcome: the record's own `outcome`, with `reward`, `done` and `terminal_reason` where it has none of them.
+  Rewards of single actions stay with their steps. The judge sees none of it.
+- A terminal_reason that blames the environment says nothing about the agent, nor does an error or traceback
+  (of record or metadata) without any action: infra_error. A null list of actions is an error, because it may
+  mean either.
 """
 
 from __future__ import annotations
@@ -33,15 +36,17 @@ _TRACES = ("traceback", "error", "exception")
 
 
 def matches(record: Mapping[str, Any]) -> bool:
-    return isinstance(record.get("actions"), list) and record.get("steps") is None
+    return isinstance(record.get("actions"), list | tuple)
 
 
 def fields(record: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
     """The record as keyword arguments of Trajectory. Raises InputError that names the field."""
     steps = [_step(action) for action in objects(record.get("actions"), "actions")]
+    outcome = _outcome(record, acted=bool(steps))
     final_code = as_text(record.get("final_code"))
     if final_code and steps:
-        steps[-1]["state"] = "\n".join(filter(None, (steps[-1]["state"], f"final_code:\n{final_code}")))
+        before = as_text(steps[-1].get("state"))
+        steps[-1]["state"] = "\n".join(filter(None, (before, f"final_code:\n{final_code}")))
     elif final_code:
         steps = [{"action_type": "final_code", "action": final_code}]
     asked = record.get("instruction")
@@ -50,31 +55,31 @@ def fields(record: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
             **{name: value for name, value in record.items() if name not in _EPISODE},
             "instruction": record.get("prompt") if asked is None else asked,
             "steps": steps,
-            "outcome": _outcome(record, is_empty=not steps),
+            "outcome": outcome,
         }
     )
 
 
 def _step(action: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in action.items() if name not in _REPEATED}
-    done, number = as_text(kept.pop("content", None)), kept.pop("step", None)
-    is_thought = str(kept.get("action_type")).lower() in _THOUGHTS
-    return {
-        **kept,
-        "text" if is_thought else "action": done,
-        "state": as_text(kept.get("state")),
-        "source_index": number,
-    }
+    kept = {name: value for name, value in action.items() if name not in _REPEATED and value is not None}
+    for number in ("index", "step"):
+        if number in kept:
+            kept["source_index"] = kept.pop(number)
+    if "content" in kept:
+        is_thought = str(kept.get("action_type")).strip().lower() in _THOUGHTS
+        kept["text" if is_thought else "action"] = kept.pop("content")
+    return kept
 
 
-def _outcome(record: Mapping[str, Any], *, is_empty: bool) -> dict[str, Any]:
+def _outcome(record: Mapping[str, Any], *, acted: bool) -> dict[str, Any]:
     metadata = object_or_none(record.get("metadata"), "metadata") or {}
-    is_broken = str(record.get("terminal_reason")).lower() in _BLAMES_ENVIRONMENT
+    own = object_or_none(record.get("outcome"), "outcome") or {}
+    is_broken = str(record.get("terminal_reason")).strip().lower() in _BLAMES_ENVIRONMENT
     is_traced = any(each.get(name) for each in (record, metadata) for name in _TRACES)
-    reward = record.get("reward")
-    return {
-        "reward": float(reward) if isinstance(reward, bool) else reward,
-        "status": "infra_error" if is_broken or (is_empty and is_traced) else "ok",
-        "done": record.get("done"),
-        "terminal_reason": record.get("terminal_reason"),
-    }
+    found = {name: record.get(name) for name in ("reward", "done", "terminal_reason")}
+    if is_broken or (is_traced and not acted):
+        found["status"] = "infra_error"
+    found |= {name: value for name, value in own.items() if value is not None}
+    if isinstance(found["reward"], bool):
+        found["reward"] = float(found["reward"])
+    return {name: value for name, value in found.items() if value is not None}

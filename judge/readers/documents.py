@@ -13,23 +13,24 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judge.errors import InputError
-from judge.readers.lines import OnBad, Records, decode, without_bom
+from judge.readers.lines import OnBad, Records, decode, fault_of, utf_8, without_bom
 
 _BETWEEN = re.compile(r"[ \t\r\n]*(,|\])[ \t\r\n]*")
-_OPENING = re.compile(r"\[[ \t\r\n]*(\])?")
+_OPENING = re.compile(r"[ \t\r\n]*\[[ \t\r\n]*(\])?")
 _EVENT = ("source", "args", "cause", "timestamp", "content", "command", "extras")
 
 
 def is_document(first: bytes, second: bytes) -> bool:
-    """Whether a file whose first lines with text are these is one document, and not JSONL.
+    """Whether a file whose first two lines with text are these is one document, and not JSONL.
 
-    A first line that is no JSON may also be a broken line of JSONL: the next one then begins an object,
-    which within an object no line can.
+    The first line of a document breaks off between two tokens, and the second goes on from there. A line of
+    JSONL is whole; one that was torn has its fault elsewhere, or has a whole object below it.
     """
-    first, second = without_bom(first).strip(), second.strip()
+    first = without_bom(first).strip()
     if first.startswith(b"["):
-        return not second or not _is_json(first)
-    return first.startswith(b"{") and second[:1] not in (b"", b"{") and not _is_json(first)
+        return not second or _breaks_off(first)
+    is_begun = first.startswith(b"{") and _breaks_off(first)
+    return is_begun and bool(second) and not isinstance(decode(second.strip())[1], dict)
 
 
 def read_document(path: object, data: bytes, on_bad: OnBad = None) -> Records:
@@ -38,18 +39,16 @@ def read_document(path: object, data: bytes, on_bad: OnBad = None) -> Records:
     Raises InputError for what is no JSON, and for an element that is no object unless `on_bad` takes it.
     """
     try:
-        text = without_bom(data).decode()
+        text = utf_8(data)
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text: byte {error.start}: {error.reason}") from None
-    if not text.lstrip().startswith("["):
-        fault, record = decode(data)
-        if fault is not None:
-            raise InputError(f"{path}: {fault}")
-        yield str(path), record
+        raise InputError(f"{path}: {fault_of(error)}") from None
+    del data
+    if not _OPENING.match(text):
+        yield str(path), _whole(path, text)
         return
     for position, record in enumerate(_elements(path, text)):
-        if position == 0 and (whole := _name_of_run(record)):
-            yield str(path), {whole: [record, *_rest(path, text)]}
+        if position == 0 and (name := _name_of_run(record)):
+            yield str(path), {name: list(_elements(path, text))}
             return
         if isinstance(record, dict):
             yield f"{path}[{position}]", record
@@ -60,34 +59,37 @@ def read_document(path: object, data: bytes, on_bad: OnBad = None) -> Records:
         on_bad(fault)
 
 
+def _whole(path: object, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        fault = fault_of(error)
+    if "Extra data" in fault:
+        raise InputError(f"{path}: {fault}; several objects stand one a line, as `jq -c .` writes them")
+    raise InputError(f"{path}: {fault}{_cut(text, '}')}")
+
+
 def _elements(path: object, text: str) -> Iterator[Any]:
-    opening = _OPENING.match(text, len(text) - len(text.lstrip()))
+    opening = _OPENING.match(text)
     assert opening is not None
     at, position, done = opening.end(), 0, bool(opening[1])
     decoder = json.JSONDecoder()
     while not done:
         try:
             value, at = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            where = f"line {error.lineno}, column {error.colno}"
-            raise InputError(f"{path}[{position}]: not JSON: {error.msg} at {where}{_cut(text)}") from None
-        except (RecursionError, ValueError) as error:
-            raise InputError(f"{path}[{position}]: not JSON: {error}") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}[{position}]: {fault_of(error)}{_cut(text, ']')}") from None
         yield value
         between = _BETWEEN.match(text, at)
         if between is None:
-            raise InputError(f"{path}: not JSON: no comma after element {position}{_cut(text)}")
+            raise InputError(f"{path}: not JSON: no comma after element {position}{_cut(text, ']')}")
         at, position, done = between.end(), position + 1, between[1] == "]"
     if text[at:].strip():
         raise InputError(f"{path}: not JSON: more text after the end of the list")
 
 
-def _rest(path: object, text: str) -> list[Any]:
-    return list(_elements(path, text))[1:]
-
-
-def _cut(text: str) -> str:
-    return "" if text.rstrip().endswith("]") else "; the file ends before its list does: it was cut short"
+def _cut(text: str, end: str) -> str:
+    return "" if text.rstrip().endswith(end) else f"; the file ends without its {end}: it was cut short"
 
 
 def _name_of_run(first: Any) -> str | None:
@@ -100,5 +102,13 @@ def _name_of_run(first: Any) -> str | None:
     return "history" if is_event and any(name in first for name in _EVENT) else None
 
 
-def _is_json(line: bytes) -> bool:
-    return decode(line)[0] is None
+def _breaks_off(line: bytes) -> bool:
+    """Whether it is JSON so far, and goes on below."""
+    try:
+        text = line.decode()
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.pos == len(text)
+    except (ValueError, RecursionError):
+        pass
+    return False

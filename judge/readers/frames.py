@@ -16,7 +16,7 @@ from judge.readers.checked import objects
 
 
 def matches(record: Mapping[str, Any]) -> bool:
-    return "frames" in record and record.get("steps") is None
+    return native.has_list("frames", record)
 
 
 def fields(record: Mapping[str, Any], stem: str = "") -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""JSONL as (place, object) pairs; the place is "path:line" and begins every error message."""
+"""JSONL as (place, object) pairs; the place is "path:line" and begins every error message.
+
+JSON is UTF-8 text. Any line may begin with a byte order mark, as it does where files were put one behind the
+other. NaN and Infinity are numbers, as Python writes them; of a key that stands twice the last counts.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +24,10 @@ def read_lines(path: object, lines: Iterable[bytes], on_bad: OnBad = None) -> Re
     Raises InputError for a line that holds none, or hands the message to `on_bad` and goes on.
     """
     for number, line in enumerate(lines, 1):
-        text = (without_bom(line) if number == 1 else line).rstrip()
-        if not text:
+        if not without_bom(line).strip():
             continue
         where = f"{path}:{number}"
-        fault, record = decode(text)
+        fault, record = decode(line.rstrip())
         if fault is None and not isinstance(record, dict):
             fault = f"a trajectory is a JSON object, this line is a {type(record).__name__}"
         if fault is None:
@@ -39,16 +42,25 @@ def without_bom(data: bytes) -> bytes:
     return data.removeprefix(_BOM)
 
 
+def utf_8(data: bytes) -> str:
+    """Bytes as text. Lone surrogates pass, as they do in JSON's own escapes. Raises UnicodeDecodeError."""
+    return without_bom(data).decode("utf-8", "surrogatepass")
+
+
 def decode(data: bytes) -> tuple[str | None, Any]:
     """What is wrong with JSON bytes (None where nothing is), and the value they spell."""
     try:
-        return None, json.loads(data)
-    except UnicodeDecodeError as error:
-        return f"not UTF-8 text: byte {error.start}: {error.reason}", None
-    except json.JSONDecodeError as error:
+        # Not left to json, which takes bytes with zeros among them for UTF-16.
+        return None, json.loads(utf_8(data))
+    except (ValueError, RecursionError) as error:
+        return fault_of(error), None
+
+
+def fault_of(error: ValueError | RecursionError) -> str:
+    """What the decoder of JSON says, in one line and with its place in the text."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 text: byte {error.start}: {error.reason}"
+    if isinstance(error, json.JSONDecodeError):
         line = f"line {error.lineno}, " if error.lineno > 1 else ""
-        return f"not JSON: {error.msg.removesuffix(' at')} at {line}column {error.colno}", None
-    except RecursionError:
-        return "not JSON: nested too deeply", None
-    except ValueError as error:
-        return f"not JSON: {error}", None
+        return f"not JSON: {error.msg.removesuffix(' at')} at {line}column {error.colno}"
+    return "not JSON: nested too deeply" if isinstance(error, RecursionError) else f"not JSON: {error}"

@@ -1,24 +1,34 @@
 """The native format: one Trajectory a line, with the fields of judge.schema.Trajectory.
 
-Unknown fields go to `metadata`. `context` and `group` are taken from `metadata.policy`,
-`metadata.initial_observation` and `metadata.group` where the record has none of its own.
+Unknown fields go to `metadata`. `context` is taken from `metadata.policy` and `metadata.initial_observation`
+where it is null or absent, `group` from `metadata.group` where it is absent: a null group says that there is
+none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from judge.errors import InputError
 from judge.readers.checked import object_or_none
 
-_OTHERS = {"frames", "actions", "messages", "prompt", "traj", "trajectory", "history"}
+_LISTS = {"steps", "frames", "actions", "messages", "prompt", "traj", "trajectory", "history"}
 _CONTEXT = {"policy": "policy", "initial_observation": "first_observation"}
 
 
 def matches(record: Mapping[str, Any]) -> bool:
-    """Whether it has steps; null ones, as every row of a table may have, only where nothing else is there."""
-    return record.get("steps") is not None or ("steps" in record and not _OTHERS & record.keys())
+    return has_list("steps", record)
+
+
+def has_list(field: str, record: Mapping[str, Any]) -> bool:
+    """Whether a record's run is what `field` holds.
+
+    Anything but a list, such as null or a count of steps, is a fault where no other format's field is there.
+    """
+    value = record.get(field)
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return is_list or (field in record and (_LISTS - {field}).isdisjoint(record))
 
 
 def fields(record: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
@@ -31,6 +41,5 @@ def fields(record: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
     if metadata:
         if record.get("context") is None:
             found["context"] = {name: metadata[key] for key, name in _CONTEXT.items() if metadata.get(key)}
-        if record.get("group") is None:
-            found["group"] = metadata.get("group")
+        found.setdefault("group", metadata.get("group"))
     return found

@@ -24,7 +24,7 @@ Older lines have events without id and source whose fields lie flat, or pairs [a
 - The reward is report.resolved, unless report.error_eval says that the verifier broke. `success`,
   `comment_success` and `result_explanation` are a model's guess, and metadata.
 - instance_id, or owner/repo#number of the issue, is task and group; a bare list takes the file's name. A run
-  has no name. Of `metadata` only _KEPT_OF_METADATA and the model stay: llm_config may hold keys.
+  has no name. Of `metadata` only _KEPT_OF_METADATA and the model (`agent`) stay: llm_config may hold keys.
 """
 
 from __future__ import annotations
@@ -280,5 +280,5 @@ def _task(record: Mapping[str, Any]) -> str:
 def _metadata(record: Mapping[str, Any]) -> dict[str, Any]:
     run = _mapping(record.get("metadata"))
     kept = {key: record.get(key) for key in _KEPT} | {key: run.get(key) for key in _KEPT_OF_METADATA}
-    kept["model"] = _mapping(run.get("llm_config")).get("model")
+    kept["agent"] = _mapping(run.get("llm_config")).get("model")
     return {key: value for key, value in kept.items() if value is not None}

@@ -1,91 +1,88 @@
 """Rows of a Parquet file as (place, record) pairs; needs pyarrow (extra `parquet`).
 
-Columns hold one type, so two things differ from JSON. Every struct of a column has the keys of all: a null
-in a struct says that the key was absent, and is left out. And what varies from row to row is often stored
-as JSON text: in the columns named here such text is read.
+Columns hold one type, so three things differ from JSON. Every struct of a column has the keys of all: a null
+in a struct says that the key was absent, and is left out. What varies from row to row is often stored as JSON
+text: in the columns named here such text is read, and in three of them it may also be plain text. And an
+image is a struct of bytes and path, of which the bytes count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from judge.errors import InputError
 from judge.readers.lines import OnBad, Records, decode
 
 MAGIC = b"PAR1"
 
-_AS_JSON = (
-    *("steps", "frames", "actions", "messages", "prompt", "completion", "traj", "trajectory", "history"),
-    *("outcome", "metadata", "labels", "context", "info", "tools"),
-)
+_AS_JSON = {
+    *("steps", "frames", "actions", "messages", "traj", "trajectory", "history"),
+    *("outcome", "metadata", "labels", "info"),
+}
+_MAY_BE_TEXT = {"prompt", "completion", "context"}
+_IMAGE = {"bytes", "path"}
 _BATCH = 32
 
 
-def is_parquet(path: str | Path) -> bool:
-    """Whether a file begins as Parquet files do; False for what cannot be opened."""
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
+def read_rows(path: object, file: BinaryIO, on_bad: OnBad = None) -> Records:
+    """Every row, with the place "path:row N", from 1; held are a few dozen, and the bytes of a row group.
 
-
-def read_rows(path: str | Path, on_bad: OnBad = None) -> Records:
-    """Every row, with the place "path:row N", from 1, a few dozen in memory at a time.
-
-    Raises InputError for a file that is damaged or that lacks its end, and where pyarrow is missing.
+    Raises InputError for a file that is damaged or lacks its end, for a pipe, and where pyarrow is missing.
     """
     if find_spec("pyarrow") is None:
         raise InputError(f"{path}: Parquet needs pyarrow: pip install 'adaptive-judge[parquet]'")
-    with _faults_of(path):
-        for number, row in enumerate(_rows(path), 1):
-            where = f"{path}:row {number}"
-            try:
-                yield where, _record(row)
-            except InputError as error:
-                if on_bad is None:
-                    raise InputError(f"{where}: {error.message}") from None
-                on_bad(f"{where}: {error.message}")
+    if not file.seekable():
+        raise InputError(f"{path}: Parquet is read from its end, which a pipe does not have: name the file")
+    for number, row in enumerate(_rows(path, file), 1):
+        where = f"{path}:row {number}"
+        try:
+            record = {name: _decoded(name, _present(value)) for name, value in row.items()}
+        except InputError as error:
+            if on_bad is None:
+                raise InputError(f"{where}: {error.message}") from None
+            on_bad(f"{where}: {error.message}")
+        else:
+            yield where, record
 
 
-def _rows(path: str | Path) -> Iterator[dict[str, Any]]:
-    from pyarrow.parquet import ParquetFile
-
-    with ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=_BATCH):
-            yield from batch.to_pylist()
-
-
-@contextmanager
-def _faults_of(path: str | Path) -> Iterator[None]:
-    from pyarrow import ArrowException
-
+def _rows(path: object, file: BinaryIO) -> Iterator[dict[str, Any]]:
     try:
-        yield
-    # Arrow reports damage within a page as an OSError.
-    except (ArrowException, OSError) as error:
+        from pyarrow.parquet import ParquetFile
+
+        # One thread keeps up, and leaves no pool behind for a trainer that forks.
+        for batch in ParquetFile(file).iter_batches(batch_size=_BATCH, use_threads=False):
+            yield from batch.to_pylist()
+    # Everything, because damage has no class: it comes as an OSError, a UnicodeDecodeError, an overflow, ...
+    except Exception as error:
         [first, *_] = str(error).splitlines() or ["no reason given"]
         raise InputError(f"{path}: cannot be read as Parquet: {first}") from None
 
 
-def _record(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: _decoded(name, _present(value)) for name, value in row.items()}
-
-
 def _decoded(name: str, value: Any) -> Any:
-    if name not in _AS_JSON or not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+    """A column's text as what it spells, where that is a list or an object."""
+    is_json = isinstance(value, str) and value.lstrip().startswith(("[", "{"))
+    if not is_json or name not in _AS_JSON | _MAY_BE_TEXT:
         return value
-    fault, decoded = decode(value.encode("utf-8", "surrogatepass"))
+    fault, decoded = decode(value.encode())
+    if name in _MAY_BE_TEXT and not _is_meant(name, decoded):
+        return value
     if fault is not None:
         raise InputError(f"{name}: {fault}")
     return decoded
 
 
+def _is_meant(name: str, decoded: Any) -> bool:
+    """Whether it is a context or messages, and not plain text that happens to begin with a bracket."""
+    if name == "context":
+        return isinstance(decoded, dict)
+    return isinstance(decoded, list) and bool(decoded) and all(isinstance(each, dict) for each in decoded)
+
+
 def _present(value: Any) -> Any:
     if isinstance(value, dict):
+        if value.keys() == _IMAGE and value["bytes"] is not None:
+            return value["bytes"]
         return {key: _present(item) for key, item in value.items() if item is not None}
     return [_present(item) for item in value] if isinstance(value, list) else value

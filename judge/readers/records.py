@@ -1,12 +1,14 @@
 """A stored file → (place, record) pairs: JSONL, one JSON document, or Parquet, told apart by what it holds.
 
-The place ("path:line", "path[index]", "path:row N") begins every error message about the record.
+The place ("path:line", "path[index]", "path:row N") begins every error message about the record. A file is
+opened once and read from front to end, so that a pipe will do. Compressed files and UTF-16 are named and not
+read.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -15,7 +17,22 @@ from typing import BinaryIO
 from judge.errors import InputError
 from judge.readers.documents import is_document, read_document
 from judge.readers.lines import OnBad, Records, read_lines, without_bom
-from judge.readers.parquet import is_parquet, read_rows
+from judge.readers.parquet import MAGIC, read_rows
+
+_UNPACK = "is compressed ({}): unpack it, or pipe the unpacked text in and name it -"
+_UTF_16 = "is UTF-16 text: store it as UTF-8, as `iconv -f UTF-16 -t UTF-8` does"
+_NOT_READ = {
+    b"\x1f\x8b": _UNPACK.format("gzip"),
+    b"\x28\xb5\x2f\xfd": _UNPACK.format("zstd"),
+    b"\xfd7zX": _UNPACK.format("xz"),
+    b"BZh": _UNPACK.format("bzip2"),
+    b"PK\x03\x04": _UNPACK.format("zip"),
+    b"\xff\xfe": _UTF_16,
+    b"\xfe\xff": _UTF_16,
+    # Without a byte order mark; what follows is the beginning of JSON.
+    **dict.fromkeys((b"{\0", b"[\0", b"\0{", b"\0["), _UTF_16),
+}
+"""How a file begins → what is wrong with it."""
 
 
 def read_records(path: str | Path, on_bad: OnBad = None) -> Records:
@@ -24,11 +41,14 @@ def read_records(path: str | Path, on_bad: OnBad = None) -> Records:
     Raises InputError for a missing, unreadable or damaged file, and, without `on_bad`, for the first line or
     element that holds no object; with it, its message is handed over and reading goes on.
     """
-    if str(path) != "-" and is_parquet(path):
-        yield from read_rows(path, on_bad)
-        return
-    with _open(path) as file:
-        head = _head(file)
+    with _opened(path) as file:
+        start = file.readline(len(MAGIC))
+        if fault := next((_NOT_READ[each] for each in _NOT_READ if start.startswith(each)), None):
+            raise InputError(f"{path}: {fault}")
+        if start == MAGIC:
+            yield from read_rows(path, file, on_bad)
+            return
+        head = _head(chain([start if start.endswith(b"\n") else start + file.readline()], file))
         first, second, *_ = *(line for line in head if without_bom(line).strip()), b"", b""
         if is_document(first, second):
             yield from read_document(path, b"".join([*head, file.read()]), on_bad)
@@ -36,11 +56,11 @@ def read_records(path: str | Path, on_bad: OnBad = None) -> Records:
             yield from read_lines(path, chain(head, file), on_bad)
 
 
-def _head(file: BinaryIO) -> list[bytes]:
+def _head(lines: Iterable[bytes]) -> list[bytes]:
     """The lines up to the second one that holds text."""
     head: list[bytes] = []
     texts = 0
-    for line in file:
+    for line in lines:
         head.append(line)
         texts += bool(without_bom(line).strip())
         if texts == 2:
@@ -49,13 +69,12 @@ def _head(file: BinaryIO) -> list[bytes]:
 
 
 @contextmanager
-def _open(path: str | Path) -> Iterator[BinaryIO]:
+def _opened(path: str | Path) -> Iterator[BinaryIO]:
     if str(path) == "-":
         yield sys.stdin.buffer
         return
     try:
-        file = Path(path).open("rb")  # noqa: SIM115 - closed below; only opening it may be an InputError
+        with Path(path).open("rb") as file:
+            yield file
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    with file:
-        yield file

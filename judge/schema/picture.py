@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import re
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+_NO_PATH = re.compile(r"data:|(?!file://)\w+://|(?=.{256})(?:iVBORw0KGgo|/9j/|R0lGOD|UklGR)", re.DOTALL)
+"""How a URL begins, or base64 text of a PNG, JPEG, GIF or WebP image."""
+
+_LONGEST_PATH = 4096
+
+
+def unpacked(screenshot: Any) -> Any:
+    """What {"bytes", "path"} of a dataset or {"url"} of a chat message holds; anything else as it is."""
+    if not isinstance(screenshot, Mapping):
+        return screenshot
+    return next((screenshot[key] for key in ("bytes", "url", "path") if screenshot.get(key)), None)
+
+
+def named_file(screenshot: Any) -> str | None:
+    """The path that a stored screenshot names; None where it holds the image itself, or is an address."""
+    named = unpacked(screenshot)
+    if isinstance(named, os.PathLike):
+        return str(named)
+    is_path = isinstance(named, str) and 0 < len(named) <= _LONGEST_PATH and not _NO_PATH.match(named)
+    return named.removeprefix("file://") if is_path else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from judge.schema.picture import named_file
+
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|data:|\w+://")
-_LONGEST_PATH = 4096
 
 
 def clean_text(text: str) -> str:
@@ -109,6 +109,11 @@ class Step(BaseModel):
         return "\n".join([self.action, *missing] if self.action.strip() else missing)
 
     @property
+    def screenshot_path(self) -> str | None:
+        """The file that the screenshot is in; None where there is none, as for a URL or the image itself."""
+        return named_file(self.screenshot)
+
+    @property
     def is_blank(self) -> bool:
         """Whether the agent neither acted, spoke nor called a tool in this step."""
         return not (self.action.strip() or self.text.strip() or self.tool_calls)
@@ -194,13 +199,12 @@ class Trajectory(BaseModel):
 
     def beside(self, folder: Path) -> Trajectory:
         """The run with the relative paths of its screenshots taken from `folder`."""
-        if not any(_is_relative(step.screenshot) for step in self.steps):
+        paths = [step.screenshot_path for step in self.steps]
+        if not any(paths):
             return self
         steps = [
-            step.model_copy(update={"screenshot": str(folder / step.screenshot)})
-            if _is_relative(step.screenshot)
-            else step
-            for step in self.steps
+            step.model_copy(update={"screenshot": str(folder / path)}) if path else step
+            for step, path in zip(self.steps, paths, strict=True)
         ]
         return self.model_copy(update={"steps": tuple(steps)})
 
@@ -220,14 +224,10 @@ def _numbered(steps: Any) -> Any:
     ]
 
 
-def _is_relative(screenshot: Any) -> bool:
-    """Whether it is a path that says nothing of where it starts; base64 text is far longer than any path."""
-    is_path = isinstance(screenshot, str) and 0 < len(screenshot) <= _LONGEST_PATH
-    return is_path and not _ABSOLUTE.match(screenshot)
-
-
-def _spelled(value: Any) -> str:
+def _spelled(value: Any) -> Any:
     """What JSON has no word for, the same in every process: images by their content."""
+    if isinstance(value, BaseModel):
+        return dict(value)
     data = value.tobytes() if hasattr(value, "tobytes") else value
     return hashlib.sha256(data).hexdigest() if isinstance(data, bytes | bytearray) else repr(value)
 

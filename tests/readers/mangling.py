@@ -1,4 +1,4 @@
-"""A record with some of its nodes deleted, replaced or doubled: what a reader may be handed."""
+"""A record with some of its nodes deleted, replaced, doubled or shuffled: what a reader may be handed."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ ANYTHING: st.SearchStrategy[Any] = st.recursive(
 
 @st.composite
 def mangled(draw: st.DrawFn, record: dict[str, Any]) -> dict[str, Any]:
-    """`record` with one to three of its nodes deleted, replaced by anything, or replaced by one another."""
+    """`record` with one to three of its nodes deleted, replaced by anything or each other, or shuffled."""
     found = copy.deepcopy(record)
     for _ in range(draw(st.integers(1, 3))):
         holders = list(_holders(found))
         if not holders:
             break
         holder, key = draw(st.sampled_from(holders))
-        match draw(st.sampled_from(["delete", "replace", "swap"])):
+        match draw(st.sampled_from(["delete", "replace", "swap", "shuffle"])):
             case "delete":
                 del holder[key]
+            case "shuffle" if isinstance(holder[key], list):
+                holder[key] = draw(st.permutations(holder[key]))
             case "replace":
                 holder[key] = draw(ANYTHING)
             case _:
