@@ -59,7 +59,7 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "schema": _INTEGER,
     **dict.fromkeys(("timestamp", "trajectory_id", "task_id", "group"), _TEXT),
     "step": _INTEGER,
-    **dict.fromkeys(("source", "dataset_version", "instruction_hash", "category"), _TEXT),
+    **dict.fromkeys(("source", "dataset_version", "agent", "instruction_hash", "category"), _TEXT),
     "routing": _JSON,
     **dict.fromkeys(("rubric_version", "rubric_hash"), _TEXT),
     **dict.fromkeys(("fine_rubrics", "fine_dropped"), _JSON),

@@ -46,7 +46,7 @@ from judge.schema import (
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 KEYS = """
-schema timestamp trajectory_id task_id group step source dataset_version instruction_hash category
+schema timestamp trajectory_id task_id group step source dataset_version agent instruction_hash category
 rubric_version rubric_hash fine_rubrics prompt_set frame_count judge_model repeat fingerprint scheme reward
 parts outcome outcome_status success score reason evidence criteria rubric_hits steps flags error attempts
 cached latency_ms usage cost calls
@@ -120,11 +120,15 @@ class TestLine:
         assert list(row)[-1] == "calls"
 
     def test_the_values_of_a_judged_run(self):
-        run = {"step": 300, "outcome": {"reward": 1}, "metadata": {"source": "web", "dataset_version": 3}}
+        run = {
+            "step": 300,
+            "outcome": {"reward": 1},
+            "metadata": {"source": "web", "dataset_version": 3, "agent": "a1"},
+        }
         steps = (StepVerdict(step=2, label=1),)
         row = stored(line_of(judgement(run, {"steps": steps, "flags": ("repaired",)})))
         assert (row["schema"], row["task_id"], row["group"], row["step"]) == (1, "018", "g", 300)
-        assert (row["source"], row["dataset_version"]) == ("web", 3)
+        assert (row["source"], row["dataset_version"], row["agent"]) == ("web", 3, "a1")
         assert (row["reward"], row["success"], row["score"], row["outcome"]) == (0.9, True, 0.9, 1.0)
         assert (row["outcome_status"], row["error"], row["flags"]) == ("ok", None, ["repaired"])
         assert row["fine_rubrics"] == [{"id": "fine_1", "text": "By Friday", "quote": "Friday"}]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _KEPT = (
-    *("trajectory_id", "task_id", "group", "step", "source", "dataset_version", "instruction_hash"),
+    *("trajectory_id", "task_id", "group", "step", "source", "dataset_version", "agent", "instruction_hash"),
     *("category", "rubric_version", "judge_model", "repeat", "fingerprint", "scheme"),
 )
 _VERDICT = (

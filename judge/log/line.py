@@ -14,6 +14,9 @@ from judge.schema import Call, Reward, Rubric, Trajectory, Usage, clean_text
 
 SCHEMA = 1
 
+_OF_METADATA = ("source", "dataset_version", "agent")
+"""What a row takes from the metadata of its run: what reports are broken down by."""
+
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 # JSON allows these inside a string, but tools that split on Unicode line ends would cut the line there.
@@ -97,7 +100,7 @@ def line_of(judgement: Judgement) -> dict[str, Any]:
     verdict = reward.verdict
     criteria = verdict.criteria if verdict else ()
     as_text: list[str] = []
-    source, dataset_version = (plain(run.metadata.get(key), as_text) for key in ("source", "dataset_version"))
+    described = {key: plain(run.metadata.get(key), as_text) for key in _OF_METADATA}
     return {
         "schema": SCHEMA,
         "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -105,8 +108,7 @@ def line_of(judgement: Judgement) -> dict[str, Any]:
         "task_id": run.task_id,
         "group": run.group,
         "step": run.step,
-        "source": source,
-        "dataset_version": dataset_version,
+        **described,
         "instruction_hash": run.instruction_hash,
         "category": judgement.category,
         "routing": judgement.routing,
