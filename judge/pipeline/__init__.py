@@ -159,7 +159,7 @@ class Pipeline:
 
     def _terms(self, version: Version, notes: _Notes, repeat: int, limits: FramesSection) -> Terms:
         assert notes.rubric is not None
-        return Terms(self._config, version, notes.rubric, limits, repeat)
+        return Terms(self._config, self._asking.endpoint, version, notes.rubric, limits, repeat)
 
     async def _ask_together(self, asked: Sequence[Question], version: Version, notes: _Notes) -> list[Any]:
         """The answers to several questions put at once, in their order; the first failure ends the others."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judge import prompt
-from judge.config import Config, FramesSection
+from judge.config import Config, Endpoint, FramesSection
 from judge.pipeline.reading import read_check, read_graded
 from judge.pipeline.shown import Shown, labelled_in_parts, run_up_to, verified_steps, vision_of, whole_run
 from judge.pipeline.version import Version
@@ -19,9 +19,13 @@ Question = tuple[Request, Callable[[Reply, Content], Any]]
 
 @dataclass(frozen=True)
 class Terms:
-    """What a run is asked about under: settings, version, the rubric it was given, and its frame budgets."""
+    """What a run is asked about under: settings, version, the rubric it was given, and its frame budgets.
+
+    `endpoint` gives the endpoint of a purpose.
+    """
 
     config: Config
+    endpoint: Callable[[str], Endpoint]
     version: Version
     rubric: Rubric
     limits: FramesSection
@@ -33,7 +37,7 @@ class Terms:
         return "steps" if self.config.steps.mode == "whole" else "trajectory"
 
     def vision(self, purpose: str) -> str:
-        return vision_of(self.config.judge.endpoint(purpose))
+        return vision_of(self.endpoint(purpose))
 
 
 def questions(run: Trajectory, terms: Terms) -> tuple[list[Question], Shown]:
