@@ -152,5 +152,7 @@ def _row(row: dict[str, Any]) -> Iterator[str]:
 def _unknown(source: str, wanted: str, seen: Iterable[str]) -> InputError:
     known = list(seen)
     near = get_close_matches(wanted, known, n=_MOST_NEAR, cutoff=_LEAST_ALIKE)
-    hint = f"; near it: {', '.join(map(repr, near))}" if near else ""
+    # Some formats name no runs: their ids are hashes, which nobody can guess.
+    others = f"; there are {', '.join(map(repr, known[:_MOST_NEAR]))}" if known else ""
+    hint = f"; near it: {', '.join(map(repr, near))}" if near else others
     return InputError(f"{source}: none of its {len(known)} trajectories is {wanted!r}{hint}")
