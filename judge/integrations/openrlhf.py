@@ -59,7 +59,8 @@ def reward_func(
     No sample raises: OpenRLHF would log the exception as news, and stop at the missing reward later, or mix
     it up with others. Nor does it know "no reward", so that **a failed judgement does get a number**: the
     mean of this process's latest good rewards of the same prompt (its siblings are generated here), else of
-    all prompts, else `neutral`; `judge_abstained` in extra_logs tells how often. It should stay near 0.
+    all prompts, else `neutral`; or 0.0, where on_error of the configuration is zero. `judge_abstained` in
+    extra_logs tells how often. It should stay near 0.
 
     Raises ConfigError and RubricError for settings that cannot be used: no number could stand for that.
     """
@@ -69,7 +70,9 @@ def reward_func(
     rewards = judged(judge, records, within_s=within_s)
     told = [rows.figures(reward) for reward in rewards]
     values = [
-        recent.settled(judge, rows.prompt_of(record), reward, neutral)
+        0.0
+        if reward.value is None and judge.config.on_error == "zero"
+        else recent.settled(judge, rows.prompt_of(record), reward, neutral)
         for record, reward in zip(records, rewards, strict=True)
     ]
     return {

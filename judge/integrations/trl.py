@@ -29,7 +29,7 @@ from judge.schema import Reward
 
 __all__ = ["judge_reward", "judge_reward_sync"]
 
-OnAbstain = Literal["group_mean", "none", "raise"]
+OnAbstain = Literal["group_mean", "none", "zero", "raise"]
 LogExtra = Callable[[str, list[Any]], None]
 LogMetric = Callable[[str, float], None]
 
@@ -60,7 +60,8 @@ async def judge_reward(
     `rubric_version` leave open, JUDGE_BASE_URL, JUDGE_MODEL and JUDGE_CONFIG say. No completion waits longer
     than `within_s` seconds.
 
-    `on_abstain` says what a completion gets whose judgement failed, which is no score:
+    `on_abstain` says what a completion gets whose judgement failed, which is no score. Where it is left at
+    group_mean, an on_error of zero or raise in the configuration goes over it.
 
     - group_mean: the mean of its group's rewards, so that its advantage is 0, or what other reward functions
       make of it. A group is the completions of one `group` column, or else of equal prompts (with equal
@@ -69,6 +70,7 @@ async def judge_reward(
       completion then an advantage near 0. On groups without any reward, and on the std: `abstaining`.
     - none: None. Safe in TRL 1.6 and newer, which leaves it out of mean and std, and there as the only reward
       function or with multi_objective_aggregation="normalize_then_sum"; in any other case it counts as 0.
+    - zero: 0.0, as if the run had failed: only for who wants just that.
     - raise: JudgeError, which ends the training. Of several ranks, the others wait until ddp_timeout.
 
     Each call logs the columns judge_trajectory_id, judge_explanation and judge_error ("" where all went well)
@@ -84,7 +86,7 @@ async def judge_reward(
     started = time.perf_counter()
     rewards = await ajudged(judge, samples, within_s=within_s)
     _tell(log_extra, log_metric, log_as, samples, rewards, time.perf_counter() - started)
-    return _settled(rewards, samples, on_abstain)
+    return _settled(rewards, samples, _chosen(on_abstain, judge))
 
 
 def judge_reward_sync(
@@ -110,7 +112,7 @@ def judge_reward_sync(
     started = time.perf_counter()
     rewards = judged(judge, samples, within_s=within_s)
     _tell(log_extra, log_metric, log_as, samples, rewards, time.perf_counter() - started)
-    return _settled(rewards, samples, on_abstain)
+    return _settled(rewards, samples, _chosen(on_abstain, judge))
 
 
 def _judge(
@@ -122,6 +124,11 @@ def _judge(
     if on_abstain not in get_args(OnAbstain):
         raise ConfigError(f"on_abstain is {on_abstain!r}; it is one of {', '.join(get_args(OnAbstain))}")
     return judge_for(rubric_version, settings, within_s=within_s)
+
+
+def _chosen(on_abstain: OnAbstain, judge: Judge) -> OnAbstain:
+    of_config = judge.config.on_error
+    return of_config if on_abstain == "group_mean" and of_config != "none" else on_abstain
 
 
 def _tell(
@@ -156,6 +163,8 @@ def _settled(
         warnings.warn(f"all {len(failed)} judgements of a batch failed, {count} with {why}", stacklevel=2)
     if not failed or on_abstain == "none":
         return values
+    if on_abstain == "zero":
+        return [0.0 if value is None else value for value in values]
     return [*group_mean(values, [_group(sample) for sample in samples])]
 
 

@@ -58,7 +58,8 @@ async def compute_score(
     sample. `settings` are sections of Config or keys of its judge section, as reward_fn takes them;
     `within_s` is the time one sample may take, in seconds: keep it below reward.timeout of `rate_limited`.
 
-    `on_abstain` says what a failed judgement becomes:
+    `on_abstain` says what a failed judgement becomes; where it is left at "raise", an on_error of zero in the
+    configuration makes it 0.0:
     - "raise", the default: JudgeError. verl's V1 trainer (the default of 0.9) trains without the sample:
       async modes replace its whole prompt, sync keeps the siblings and stops only at a batch without one.
       The v0 trainer stops. **Not with `rate_limited`, which turns any exception into a score of 0.**
@@ -72,6 +73,8 @@ async def compute_score(
     judge = judge_for(rubric_version, rows.plain(settings or {}), within_s=within_s)
     record = _record(data_source, solution_str, rows.plain(extra_info or {}))
     (reward,) = await ajudged(judge, [record], within_s=within_s)
+    if on_abstain == "raise" and judge.config.on_error == "zero":
+        on_abstain = 0.0
     if reward.value is None and on_abstain == "raise":
         raise JudgeError(reward.error_kind or "", reward.error or "the judgement failed")
     score = recent.settled(judge, rows.prompt_of(record), reward)

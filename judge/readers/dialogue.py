@@ -9,7 +9,8 @@
   (`reasoning_content`, `reasoning`, `thinking`) and what was said; without calls, the reasoning alone if any.
 - An empty message is a step that did nothing; an empty answer is an empty observation.
 - An image that came back belongs to the step that saw it: it is the next step's `screenshot` (of several the
-  last; the others are `earlier_images`). One that no step saw is the last step's `screenshot_after`.
+  last; the others are `earlier_images`). One that no step saw shows how the run ended: it is a step of its
+  own at the end, of the role environment, without an action and without a `source_index`.
 - `error` is set where a tool's message says so: `is_error` true, `error` (true or text), `status` "error".
 - Of a message's other fields a step keeps `label` and `reward`, which no judge sees.
 """
@@ -42,7 +43,8 @@ class Dialogue:
 
     @property
     def numbers(self) -> StepNumbers:
-        return StepNumbers([step["source_index"] for step in self.steps], self.length)
+        known = [step["source_index"] for step in self.steps if "source_index" in step]
+        return StepNumbers(known, self.length)
 
 
 def read(
@@ -64,7 +66,7 @@ def read(
         steps.append(_step(messages[start], answers, is_error) | _shown(images))
         images = _images(answers)
     if steps and images:
-        steps[-1]["screenshot_after"] = images[-1]
+        steps.append({"role": "environment", "action_type": "end"} | _shown(images))
     asked = [message.text for message in before if message.speaker == "user"]
     later = [message.text for message in messages[len(before) :] if message.speaker == "user"]
     return Dialogue(

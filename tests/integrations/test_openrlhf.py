@@ -176,6 +176,13 @@ def test_a_label_may_say_what_was_asked_and_of_which_task(server: LoopbackServer
     assert (row["task_id"], row["group"]) == ("9", "g")
 
 
+def test_a_failure_is_zero_where_the_configuration_wants_that(server: LoopbackServer) -> None:
+    zero = {"on_error": "zero"}
+    assert one("grade 1.0", settings=zero)["rewards"] == 1.0
+    failed = one("no verdict", settings=zero)
+    assert (failed["rewards"], failed["extra_logs"]["judge_abstained"]) == (0.0, 1.0)
+
+
 def test_a_failure_gets_the_mean_of_its_prompt_else_of_all_else_the_middle(server: LoopbackServer) -> None:
     assert one("no verdict")["rewards"] == 0.5
     assert [one(f"grade {grade}")["rewards"] for grade in ("0.0", "0.5")] == [0.0, 0.5]

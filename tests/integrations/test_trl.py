@@ -359,6 +359,16 @@ def test_none_and_raise(server, rewards):
     assert rewards(prompts=["A"], completions=["a"], on_abstain="raise") == [1.0]
 
 
+def test_zero_and_what_the_configuration_says_where_nothing_else_is_said(server, rewards):
+    server.script = by_mark
+    pair = {"prompts": ["A"] * 2, "completions": ["a", "FAIL"]}
+    assert rewards(**pair, on_abstain="zero") == [1.0, 0.0]
+    assert rewards(**pair, settings={**QUIET, "on_error": "zero"}) == [1.0, 0.0]
+    assert rewards(**pair, settings={**QUIET, "on_error": "zero"}, on_abstain="none") == [1.0, None]
+    with pytest.raises(JudgeError, match="bad_request"):
+        rewards(**pair, settings={**QUIET, "on_error": "raise"})
+
+
 def test_what_is_no_run_or_has_no_verdict_in_time_is_a_failure_like_others(server, rewards):
     log = Log()
     odd = [[{"role": "narrator", "content": "x"}], "fine", "fine"]
@@ -383,8 +393,8 @@ def test_what_is_no_run_or_has_no_verdict_in_time_is_a_failure_like_others(serve
 
 def test_settings_that_cannot_be_used_are_told_at_once(server, rewards, monkeypatch):
     one = {"prompts": ["A"], "completions": ["a"]}
-    with pytest.raises(ConfigError, match="on_abstain is 'zero'; it is one of group_mean, none, raise"):
-        rewards(**one, on_abstain="zero")
+    with pytest.raises(ConfigError, match="on_abstain is 'nil'; it is one of group_mean, none, zero, raise"):
+        rewards(**one, on_abstain="nil")
     with pytest.raises(ConfigError, match="rubric_version is a list; is it a column"):
         rewards(**one, rubric_version=["adapt_v1"])
     with pytest.raises((ConfigError, RubricError), match="no_such"):

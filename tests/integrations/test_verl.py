@@ -149,6 +149,12 @@ def test_a_number_stands_for_a_failure_and_is_marked(server: LoopbackServer) -> 
     assert result == {"score": 0.125, **dict.fromkeys(FIGURES, 0.0), "judge_abstained": 1.0}
 
 
+def test_zero_where_the_configuration_wants_that(server: LoopbackServer) -> None:
+    zero = settings(server, on_error="zero")
+    assert asyncio.run(scored(server, "no verdict", settings=zero))["score"] == 0.0
+    assert asyncio.run(scored(server, "no verdict", settings=zero, on_abstain=0.125))["score"] == 0.125
+
+
 def test_a_mean_stands_for_a_failure(server: LoopbackServer) -> None:
     async def one(text: str, task: str) -> float:
         info = {"question": "Go", "task_id": task}

@@ -164,8 +164,8 @@ def picture(role, *names):
     return said(role, [{"type": "image_url", "image_url": {"url": name}} for name in names])
 
 
-def test_an_image_belongs_to_the_step_that_saw_it():
-    steps = dialogue(
+def test_an_image_belongs_to_the_step_that_saw_it_and_the_last_one_to_a_step_of_its_own():
+    found = dialogue(
         picture("user", "start.png"),
         calling("click"),
         picture("tool", "menu.png", "close-up.png"),
@@ -173,11 +173,13 @@ def test_an_image_belongs_to_the_step_that_saw_it():
         said("tool", "ok"),
         calling("click"),
         picture("tool", "end.png"),
-    ).steps
+    )
+    *steps, end = found.steps
     assert [step.get("screenshot") for step in steps] == ["start.png", "close-up.png", None]
     assert [step.get("earlier_images") for step in steps] == [None, ["menu.png"], None]
-    assert [step.get("screenshot_after") for step in steps] == [None, None, "end.png"]
     assert [step["observation"] for step in steps] == ["(image)", "ok", "(image)"]
+    assert end == {"role": "environment", "action_type": "end", "screenshot": "end.png"}
+    assert found.numbers.index(6, "messages_from_0") == 2
 
 
 def test_labels_and_rewards_of_a_message_stay_with_its_step():
