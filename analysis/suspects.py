@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from heapq import nsmallest
+from itertools import islice
 from typing import Any
 
 import pandas as pd
@@ -58,7 +58,8 @@ def look_first(rows: Iterable[Mapping[str, Any]], runs: pd.DataFrame, frame: pd.
     `judged_runs`: 0 where all repeats fail it) and reason, on one line of 160 characters at most.
 
     In front is the strongest sign, then what the verifier calls a success, then the larger share of items
-    met and the more quotes. Takes the first 20,000 failures; rows that `frame` no longer counts are left out.
+    met and the more quotes; of the repeats of one run the foremost alone. Takes the first 20,000 failures;
+    rows that `frame` no longer counts are left out.
     """
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     failures, is_all = 0, True
@@ -73,7 +74,10 @@ def look_first(rows: Iterable[Mapping[str, Any]], runs: pd.DataFrame, frame: pd.
         found.pop(key, None)
         if why := _why(row):
             found[key] = _shown(row, why)
-    first = nsmallest(_MOST_ROWS, found.values(), key=_order)
+    runs_once: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for suspect in sorted(found.values(), key=_order):
+        runs_once.setdefault(tuple(suspect[name] for name in _RUN), suspect)
+    first = list(islice(runs_once.values(), _MOST_ROWS))
     return Examined(
         _counted(pd.DataFrame(first, columns=_FOUND).astype(dict.fromkeys(_KEY, object)), runs, frame),
         failures,

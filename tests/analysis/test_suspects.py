@@ -122,3 +122,16 @@ def test_a_long_log_is_not_read_to_its_end(failure):
     frame = load_frame([], also=NOISE_COLUMNS)
     found = look_first(many, judged_runs(frame), frame)
     assert (found.failures, found.is_all) == (suspects._MOST_EXAMINED, False)
+
+
+def test_of_the_repeats_of_one_run_the_foremost_stands_for_all(first_of, failure):
+    rows = [
+        failure("t0", "yyyn", 1, repeat=0),
+        failure("t0", "yyy", repeat=1),
+        failure("t1", "yuy", repeat=0),
+    ]
+    found = first_of(rows).rows
+    assert list(zip(found["trajectory_id"], found["repeat"], found["why"], strict=True)) == [
+        ("t0", "1", "strict_suspect"),
+        ("t1", "0", "no_item_failed"),
+    ]
