@@ -152,7 +152,7 @@ class Pipeline:
         """All that has to be asked about a run once its rubric stands; the last one asks for the verdict."""
         terms = self._terms(version, notes, repeat, limits)
         # Opening pictures takes milliseconds each: other runs go on meanwhile.
-        pictured = any(step.screenshot is not None for step in run.steps)
+        pictured = [step for step in run.steps if step.screenshot is not None]
         made = await asyncio.to_thread(questions, run, terms) if pictured else questions(run, terms)
         found, notes.shown = made
         return found

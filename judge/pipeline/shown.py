@@ -30,21 +30,25 @@ class Shown:
     vision: str = "off"
 
     @property
+    def pictures(self) -> list[tuple[int, Picture]]:
+        """Those that are shown or told of, with their steps."""
+        stored = [
+            (frame.index, frame.screenshot) for frame in self.content.frames if frame.screenshot is not None
+        ]
+        return [(index, each) for index, each in stored if isinstance(each, Picture)]
+
+    @property
     def logged_images(self) -> tuple[dict[str, Any], ...]:
         """The pictures that are shown, as a log keeps them, with their steps."""
-        return tuple(
-            {"step": frame.index, **frame.screenshot.logged()}
-            for frame in self.content.frames
-            if isinstance(frame.screenshot, Picture) and frame.screenshot.is_shown
-        )
+        return tuple({"step": index, **each.logged()} for index, each in self.pictures if each.is_shown)
 
     @property
     def flags(self) -> list[str]:
         found = {
             "trajectory_truncated": self.omitted_steps or self.omitted_chars,
             "injection_suspected": self.suspicions,
-            "screenshot_unreadable": self.vision != "off" and any(map(_is_unreadable, self.content.frames)),
-            "images_not_sent": self.vision == "blind" and any(map(_is_pictured, self.content.frames)),
+            "screenshot_unreadable": self.vision != "off" and any(each.fault for _, each in self.pictures),
+            "images_not_sent": self.vision == "blind" and self.pictures,
         }
         return [flag for flag, holds in found.items() if holds]
 
@@ -67,7 +71,7 @@ def whole_run(
     selected = frames.select_key_frames(
         run.steps, rubric.category, max_frames, limits.max_chars, same_picture=pictures.same
     )
-    kept = [_pictured(frame, vision, limits.max_image_px) for frame in selected]
+    kept = _pictured(selected, vision, limits.max_image_px)
     content = Content(
         instruction=run.instruction,
         context=run.context,
@@ -105,7 +109,7 @@ def run_up_to(
 ) -> Content:
     """The latest `window` steps in full, the earlier ones as lines; for `vision` see `whole_run`."""
     latest = frames.latest(run.steps, index, window, limits.max_chars)
-    kept = [_pictured(frame, vision, limits.max_image_px) for frame in latest]
+    kept = _pictured(latest, vision, limits.max_image_px)
     return Content(
         instruction=run.instruction,
         context=run.context,
@@ -128,23 +132,17 @@ def vision_of(endpoint: Endpoint) -> str:
     return "blind" if endpoint.vision == "auto" and not pictures.can_show() else endpoint.vision
 
 
-def _pictured(frame: Frame, vision: str, max_px: int) -> Frame:
-    if frame.screenshot is None:
-        return frame
+def _pictured(kept: Sequence[Frame], vision: str, max_px: int) -> list[Frame]:
+    return [frame if frame.screenshot is None else _opened(frame, vision, max_px) for frame in kept]
+
+
+def _opened(frame: Frame, vision: str, max_px: int) -> Frame:
     if vision in ("off", "blind"):
         return replace(frame, screenshot=pictures.mention(frame.screenshot))
     picture = pictures.show(frame.screenshot, max_px)
     if vision == "on" and picture.fault is not None:
         raise InputError(f"steps.{frame.index}.screenshot: {picture.words}")
     return replace(frame, screenshot=picture)
-
-
-def _is_pictured(frame: Frame) -> bool:
-    return isinstance(frame.screenshot, Picture)
-
-
-def _is_unreadable(frame: Frame) -> bool:
-    return isinstance(frame.screenshot, Picture) and frame.screenshot.fault is not None
 
 
 def _texts(kept: Sequence[Frame]) -> Iterator[str]:

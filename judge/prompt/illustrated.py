@@ -18,7 +18,8 @@ def marks_of(content: Content) -> dict[int, str]:
 
     The mark holds a hash of the record, hashed again while it stands in it: no step can place a picture.
     """
-    shown = [frame.index for frame in content.frames if _picture(frame.screenshot)]
+    pictured = [frame for frame in content.frames if frame.screenshot is not None]
+    shown = [frame.index for frame in pictured if _is_shown(frame.screenshot)]
     if not shown:
         return {}
     record = "\n".join([render_run(content), content.instruction, *content.context.values()])
@@ -32,9 +33,9 @@ def illustrated(
     messages: Sequence[Mapping[str, Any]], content: Content, marks: Mapping[int, str]
 ) -> tuple[Message, ...]:
     """The messages with the last one split at the marks, and the pictures in between; as they are without."""
-    *before, last = map(dict, messages)
     if not marks:
-        return (*before, last)
+        return tuple(map(dict, messages))
+    *before, last = map(dict, messages)
     pictures = {marks[frame.index]: frame.screenshot for frame in content.frames if frame.index in marks}
     pieces = re.split(f"({'|'.join(map(re.escape, pictures))})", last["content"])
     parts = [_part(piece, pictures) for piece in pieces]
@@ -47,7 +48,7 @@ def _part(piece: str, pictures: Mapping[str, Any]) -> Message:
     return {"type": "text", "text": piece}
 
 
-def _picture(screenshot: Any) -> bool:
+def _is_shown(screenshot: Any) -> bool:
     return isinstance(screenshot, Picture) and screenshot.is_shown
 
 
