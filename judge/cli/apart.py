@@ -27,7 +27,8 @@ def _asked(row: dict[str, Any]) -> Iterator[str]:
 
 def _shown(row: dict[str, Any]) -> str:
     omitted = row.get("omitted") or {}
-    parts = [f"{row['frame_count']} key frames"]
+    images = len(row.get("images") or [])
+    parts = [f"{row['frame_count']} key frames" + (f" ({images} with a screenshot)" if images else "")]
     parts += [f"{omitted[what]} {what} left out" for what in ("steps", "chars") if omitted.get(what)]
     return ", ".join(parts)
 

@@ -160,6 +160,13 @@ def test_a_row_is_taken_apart_from_the_rubric_to_the_number() -> None:
     ]
 
 
+def test_a_row_says_how_many_screenshots_were_shown() -> None:
+    images = [{"step": 0, "sha256": "0", "media_type": "image/png"}]
+    assert "3 key frames (1 with a screenshot), 2 steps left out" in taken_apart(
+        {**ROW, "images": images, "omitted": {"steps": 2, "chars": 0}}
+    )
+
+
 def test_a_failed_row_says_why_and_shows_no_number() -> None:
     failed = {
         **ROW,
