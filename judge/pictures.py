@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from judge.schema import Picture
-from judge.schema.picture import named_file, unpacked
+from judge.schema.picture import is_image, named_file, pixel_digest, unpacked
 
 __all__ = ["can_show", "mention", "same", "show"]
 
@@ -53,7 +53,7 @@ def mention(screenshot: Any) -> Picture:
             with path.open("rb") as file:
                 head = file.read(_SIGNATURE_BYTES)
                 return Picture(_media_type(head), os.fstat(file.fileno()).st_size)
-        if _is_image(screenshot):
+        if is_image(screenshot):
             return Picture("image", width=screenshot.width, height=screenshot.height)
         data = _bytes(screenshot)
     except (OSError, ValueError) as error:
@@ -64,8 +64,9 @@ def mention(screenshot: Any) -> Picture:
 def show(screenshot: Any, max_px: int) -> Picture:
     """A picture the judge is shown, scaled so that no side is longer than `max_px` pixels.
 
-    It is opened once to see that it is whole, and again whenever it goes out. One that cannot be read, or is
-    cut short, has a `fault` and is not shown.
+    It is opened once to see that it is whole, and again whenever it goes out: `load` raises ValueError where
+    that is no longer possible, or the content is no longer the same. One that cannot be read, or is cut
+    short, has a `fault` and is not shown.
     """
     if path := _path(screenshot):
         try:
@@ -73,7 +74,7 @@ def show(screenshot: Any, max_px: int) -> Picture:
         except (OSError, ValueError) as error:
             return Picture(fault=_why(error))
         return _of_file(path, seen.st_mtime_ns, seen.st_size, max_px)
-    if _is_image(screenshot):
+    if is_image(screenshot):
         return _of_image(screenshot, max_px)
     return _of_bytes(lambda: _bytes(screenshot), max_px)
 
@@ -86,7 +87,8 @@ def same(one: Any, other: Any) -> bool:
         return True
     try:
         return _content(one) == _content(other)
-    except (OSError, ValueError):
+    # Everything, because Pillow's plugins raise all kinds of errors on a damaged image.
+    except Exception:
         return False
 
 
@@ -109,23 +111,42 @@ def _of_bytes(read: Callable[[], bytes], max_px: int) -> Picture:
             # Reads all of the file, at an eighth of the pixels where the format can.
             image.draft("L", (width // 8 or 1, height // 8 or 1))
             image.load()
-    # Everything, because Pillow's plugins raise all kinds of errors on a damaged file.
+    # Everything, as in `same`.
     except Exception as error:
         return Picture(fault=_why(error))
     is_sent_as_stored = media_type in _SENT_AS and max(width, height) <= max_px
-    load = partial(_stored, read, media_type) if is_sent_as_stored else partial(_scaled, read, max_px)
     digest = hashlib.sha256(data).hexdigest()
-    return Picture(media_type, len(data), width, height, digest, max_px, load)
+    again = partial(_unchanged, read, digest)
+    encode = partial(_stored, again, media_type) if is_sent_as_stored else partial(_scaled, again, max_px)
+    return Picture(media_type, len(data), width, height, digest, max_px, partial(_going_out, encode))
 
 
 def _of_image(image: Any, max_px: int) -> Picture:
     try:
-        digest = _pixels(image)
-    # The same: an image that was opened and not yet loaded is only read here.
+        if not image.width * image.height:
+            raise ValueError("an image without pixels")
+        digest = pixel_digest(image)
+    # Everything: an image that was opened and not yet loaded is only read here.
     except Exception as error:
         return Picture(fault=_why(error))
-    load = partial(_encoded, image, max_px, "image/png")
+    load = partial(_going_out, partial(_encoded, image, max_px, "image/png"))
     return Picture("image/png", None, image.width, image.height, digest, max_px, load)
+
+
+def _going_out(encode: Callable[[], tuple[str, bytes]]) -> tuple[str, bytes]:
+    try:
+        return encode()
+    # Everything, as in `same`.
+    except Exception as error:
+        raise ValueError(_why(error)) from None
+
+
+def _unchanged(read: Callable[[], bytes], digest: str) -> bytes:
+    """The stored bytes again. A file written over since is not what the cache and the log know it as."""
+    data = read()
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise ValueError("its content has changed")
+    return data
 
 
 def _stored(read: Callable[[], bytes], media_type: str) -> tuple[str, bytes]:
@@ -152,19 +173,10 @@ def _encoded(image: Any, max_px: int, media_type: str) -> tuple[str, bytes]:
 
 
 def _content(screenshot: Any) -> str:
-    if _is_image(screenshot):
-        return _pixels(screenshot)
+    if is_image(screenshot):
+        return pixel_digest(screenshot)
     path = _path(screenshot)
     return hashlib.sha256(path.read_bytes() if path else _bytes(screenshot)).hexdigest()
-
-
-def _pixels(image: Any) -> str:
-    return hashlib.sha256(f"{image.mode} {image.size}".encode() + image.tobytes()).hexdigest()
-
-
-def _is_image(screenshot: Any) -> bool:
-    """A PIL image, known by what it can do: it may come where we have not imported Pillow."""
-    return all(hasattr(screenshot, name) for name in ("tobytes", "getbands", "thumbnail"))
 
 
 def _path(screenshot: Any) -> Path | None:

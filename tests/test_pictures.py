@@ -10,12 +10,13 @@ import hashlib
 import os
 import zlib
 from base64 import b64decode, b64encode
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 
-from judge import pictures
+from judge import Trajectory, pictures
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
@@ -65,6 +66,7 @@ def stored_ways(path: Path) -> dict[str, object]:
         "path": path,
         "text path": str(path),
         "file URL": f"file://{path}",
+        "quoted file URL": f"file://{path}".replace("shot", "%73hot"),
         "data URL": f"data:image/png;base64,{text}",
         "bytes": data,
         "bytearray": bytearray(data),
@@ -140,6 +142,60 @@ def test_a_transparent_picture_stays_transparent():
     assert image.getpixel((3, 3))[3] == 0
 
 
+def test_colours_of_a_palette_count():
+    red, blue = (Image.new("P", (4, 4), 0) for _ in range(2))
+    red.putpalette([255, 0, 0])
+    blue.putpalette([0, 0, 255])
+    assert not pictures.same(red, blue)
+    assert pictures.show(red, 64).key != pictures.show(blue, 64).key
+    names = {
+        Trajectory(instruction="Look", steps=[{"screenshot": image}]).trajectory_id for image in (red, blue)
+    }
+    assert len(names) == 2
+
+
+def test_an_image_that_is_read_at_its_first_use_may_be_used_by_many_threads():
+    data = encoded(Image.effect_noise((1000, 800), 50).convert("RGB"), "PNG")
+    for _ in range(5):
+        image = Image.open(BytesIO(data))
+        with ThreadPoolExecutor(6) as threads:
+            shown = [*threads.map(lambda _, image=image: pictures.show(image, 1024), range(6))]
+        assert {each.fault for each in shown} == {None}
+        assert len({each.key for each in shown}) == 1
+
+
+@pytest.mark.parametrize("max_px", [1024, 16])
+def test_a_file_that_is_written_over_does_not_go_out_as_what_it_was(file, max_px):
+    shown = pictures.show(path := file(PNG), max_px)
+    path.write_bytes(JPEG)
+    with pytest.raises(ValueError, match=r"^its content has changed$"):
+        shown.data_url()
+    path.unlink()
+    with pytest.raises(ValueError, match=r"^no such file or directory$"):
+        shown.data_url()
+
+
+def test_an_image_that_was_closed_is_said_to_be_gone():
+    shown = pictures.show(image := picture(), 1024)
+    image.close()
+    with pytest.raises(ValueError, match="closed"):
+        shown.data_url()
+
+
+def test_an_image_that_cannot_be_read_can_be_named():
+    image = Image.open(BytesIO(PNG[: len(PNG) // 2]))
+    named = Trajectory(instruction="Look", steps=[{"screenshot": image}])
+    assert named.trajectory_id.startswith("sha256:")
+    assert pictures.show(image, 64).fault
+
+
+class Array:
+    """As NumPy's: neither true nor false."""
+
+    def __bool__(self):
+        raise ValueError("ambiguous")
+
+
 UNREADABLE = {
     "cut PNG": PNG[: len(PNG) // 2],
     "cut JPEG": JPEG[: len(JPEG) // 2],
@@ -154,6 +210,8 @@ UNREADABLE = {
     "number": 7,
     "empty dataset": {"bytes": None, "path": None},
     "list": [1, 2],
+    "no pixels": Image.new("RGB", (0, 4)),
+    "dataset of an array": {"bytes": Array(), "path": None},
 }
 
 

@@ -245,8 +245,24 @@ class TestScreenshots:
         assert moved.model_dump(**same) == stored.model_dump(**same)
 
     def test_a_run_without_paths_is_the_same_object_beside_any_folder(self):
-        stored = run(steps=[{"screenshot": b"\xff"}, {"action": "look"}])
+        stored = run(steps=[{"action": "look"}])
         assert stored.beside(Path("data")) is stored
+        stored = run(steps=[{"screenshot": b"\xff"}, {"action": "look"}])
+        assert stored.beside(Path("data")) == stored
+
+    def test_earlier_images_of_a_step_move_with_its_screenshot(self):
+        step = {"screenshot": "2.png", "earlier_images": ["1.png", "data:,x"]}
+        [moved] = run(steps=[step]).beside(Path("data")).steps
+        assert (moved.screenshot, moved.earlier_images) == ("data/2.png", ["data/1.png", "data:,x"])
+
+    @pytest.mark.parametrize("stored", [None, "", b"", {}, {"bytes": None, "path": None}, {"path": ""}])
+    def test_a_blank_screenshot_is_none(self, stored):
+        assert Step(screenshot=stored).screenshot is None
+
+    def test_a_view_is_a_step_without_a_deed_of_the_agents(self):
+        assert Step(role="environment", screenshot="end.png").is_view
+        assert not Step(role="environment", text="The page is gone").is_view
+        assert not Step(screenshot="end.png").is_view
 
     @pytest.mark.parametrize("held", [bytes, bytearray, memoryview, Pixels])
     @pytest.mark.parametrize("step", [dict, Step])

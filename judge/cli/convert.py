@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,6 +20,7 @@ from judge.cli.written import refuse_overwriting, written_whole
 from judge.log import encode_line
 from judge.readers import read_trajectories
 from judge.schema import Step, Trajectory
+from judge.schema.picture import named_file, unpacked
 
 _SHOWN_BAD = 5
 
@@ -99,23 +101,22 @@ def _native(run: Trajectory, out: Path) -> dict[str, Any]:
         # Said even where there is none: what a native record lacks is looked for in its metadata.
         "context": run.context,
         "group": run.group,
-        "steps": [_step(step, out) for step in run.steps],
+        "steps": [_step(step.with_images(partial(_picture, out))) for step in run.steps],
     }
 
 
-def _step(step: Step, out: Path) -> dict[str, Any]:
-    stored = step.model_dump(exclude_defaults=True, exclude={"screenshot"})
-    picture = {} if step.screenshot is None else {"screenshot": _picture(step, out)}
-    return {"index": step.index, **stored, **picture}
+def _step(step: Step) -> dict[str, Any]:
+    return {"index": step.index, **step.model_dump(exclude_defaults=True)}
 
 
-def _picture(step: Step, out: Path) -> Any:
-    if isinstance(step.screenshot, bytes):
-        known = pictures.mention(step.screenshot).media_type
+def _picture(out: Path, screenshot: Any) -> Any:
+    held, named = unpacked(screenshot), named_file(screenshot)
+    if isinstance(held, bytes):
+        known = pictures.mention(held).media_type
         media_type = known if known.startswith("image/") else "application/octet-stream"
-        return f"data:{media_type};base64,{b64encode(step.screenshot).decode('ascii')}"
-    if step.screenshot_path is None or str(out) == "-":
-        return step.screenshot
+        return f"data:{media_type};base64,{b64encode(held).decode('ascii')}"
+    if named is None or str(out) == "-":
+        return screenshot
     # Links among the folders are followed first: `..` goes up from where they lead.
-    path = Path(step.screenshot_path)
+    path = Path(named)
     return os.path.relpath(path.parent.resolve() / path.name, out.resolve().parent)

@@ -47,7 +47,10 @@ class Learned:
 
 @dataclass
 class _Call:
-    """One call while it lasts: what has been spent on it, and the dialect it speaks by now."""
+    """One call while it lasts: what has been spent on it, and the dialect it speaks by now.
+
+    `passing` names the parameters that were refused for what this call holds, and only for that.
+    """
 
     request: Request
     estimate: int
@@ -55,6 +58,7 @@ class _Call:
     deadline: Deadline
     attempts: int = 0
     latency_ms: float = 0.0
+    passing: set[str] = field(default_factory=set)
 
 
 class Channel:
@@ -71,7 +75,7 @@ class Channel:
 
     async def ask(self, request: Request) -> Reply:
         deadline = request.deadline or Deadline(self._endpoint.deadline_s)
-        dialect = self._learned.dialects[self._name]
+        dialect = self._known()
         call = _Call(request, estimate_tokens(request.messages), dialect, deadline)
         async with deadline.running():
             try:
@@ -106,7 +110,7 @@ class Channel:
         async with self._limits.slot(call.estimate):
             call.deadline.go_on()
             # Other calls may have been refused something while this one was in the queue.
-            call.dialect = call.dialect.meet(self._learned.dialects[self._name])
+            call.dialect = call.dialect.meet(self._known())
             while True:
                 sent = await self._body(call)
                 try:
@@ -118,9 +122,19 @@ class Channel:
                     if lower is None:
                         raise
                     call.dialect = lower
+                    if not dialects.is_lasting(str(refused), fault):
+                        call.passing.add(str(refused))
         # Only now: a step down that did not help must not be remembered against the endpoint.
-        self._learned.dialects[self._name] = self._learned.dialects[self._name].meet(call.dialect)
+        learned = call.dialect._replace(**dict.fromkeys(call.passing, 0))
+        self._learned.dialects[self._name] = self._learned.dialects[self._name].meet(learned)
         return self._reply(call, sent, answer)
+
+    def _known(self) -> Dialect:
+        """What this endpoint and model are known to take. Where images must be shown they are, come what may:
+        another purpose may have learned, under vision auto, that they are refused.
+        """
+        known = self._learned.dialects[self._name]
+        return known._replace(images=0) if self._endpoint.vision == "on" else known
 
     async def _exchange(self, call: _Call, sent: dict[str, Any]) -> Answer:
         self._breaker.check()

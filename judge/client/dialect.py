@@ -38,6 +38,11 @@ _NAMES = {
     "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
     "seed": re.compile(r"\bseed\b", re.IGNORECASE),
 }
+_OF_THESE_IMAGES = re.compile(
+    r"(?:cannot|could not|failed to|unable to) (?:decode|process|load|identify|open|read)|corrupt|truncated"
+    r"|invalid image|aspect ratio|too (?:large|small|big|many)|at (?:most|least) \d|exceed|dimensions",
+    re.IGNORECASE,
+)
 _OUT_OF_RANGE = re.compile(r"range|at (?:least|most)|less than|greater than|too large|exceed", re.IGNORECASE)
 
 
@@ -107,6 +112,11 @@ def refused(fault: Fault, sent: dict[str, Any], endpoint: Endpoint) -> str | Non
     return blamed[0] if blamed else None
 
 
+def is_lasting(name: str, fault: Fault) -> bool:
+    """Whether the parameter itself was refused, and not these images for their number, size or state."""
+    return name != "images" or not _OF_THESE_IMAGES.search(fault.error.message[:2_000])
+
+
 def _is_ours(name: str, sent: dict[str, Any], endpoint: Endpoint) -> bool:
     if name == "images":
         return endpoint.vision == "auto" and has_images(sent["messages"])
@@ -116,7 +126,8 @@ def _is_ours(name: str, sent: dict[str, Any], endpoint: Endpoint) -> bool:
 
 def _is_refusal(name: str, error: ErrorObject) -> bool:
     said = error.message[:2_000]
-    if not _is_param(name, error) and not (_NAMES[name].search(said) and _REFUSED.search(said)):
+    words = _REFUSED.search(said) or (name == "images" and _OF_THESE_IMAGES.search(said))
+    if not _is_param(name, error) and not (_NAMES[name].search(said) and words):
         return False
     # "max_tokens must be at most 512" is no refusal: the other spelling would be answered the same.
     return name != "token_limit" or not _OUT_OF_RANGE.search(said)

@@ -107,6 +107,7 @@ def _labels(reward: Reward, run: Trajectory) -> list[int]:
     if reward.value is None or run.is_empty:
         return [0] * len(run.steps)
     labels = {step.step: step.label for step in reward.steps if step.label is not None}
+    labels |= {step.index: 0 for step in run.steps if step.is_view}
     missing = [step.index for step in run.steps if step.index not in labels]
     if missing:
         raise ValueError(

@@ -20,7 +20,7 @@ from judge.pipeline.asking import Answer, Asking, Client
 from judge.pipeline.preparing import Prepared, prepare
 from judge.pipeline.preview import Nobody, Preview, Unasked, asking_less
 from judge.pipeline.questions import Question, Terms, questions, verdict_question
-from judge.pipeline.reading import Graded
+from judge.pipeline.reading import Graded, together
 from judge.pipeline.rewarded import DID_NOTHING, failed, reward_of, verifier_reward
 from judge.pipeline.shown import Shown
 from judge.pipeline.version import Version
@@ -138,13 +138,10 @@ class Pipeline:
         asked = await self._questions(run, version, notes, repeat, limits)
         if len(asked) == 1:
             [(request, read)] = asked
-            judged, steps = await self._ask(
-                request, lambda reply: read(reply, request.content), version, notes
-            )
-            return judged, steps
-        answers = await self._ask_together(asked, version, notes)
+            answer = await self._ask(request, lambda reply: read(reply, request.content), version, notes)
+            return together([answer])
         # Every part of a long run was asked about the run as a whole; the last has its end before its eyes.
-        return answers[-1][0], [step for _, steps in answers for step in steps]
+        return together(await self._ask_together(asked, version, notes))
 
     async def _questions(
         self, run: Trajectory, version: Version, notes: _Notes, repeat: int, limits: FramesSection
@@ -254,7 +251,7 @@ class Pipeline:
             frame_count=len(shown.content.frames) if shown else 0,
             omitted_steps=shown.omitted_steps if shown else 0,
             omitted_chars=shown.omitted_chars if shown else 0,
-            images=shown.logged_images if shown else (),
+            images=shown.logged_images if shown and "images_not_sent" not in reward.flags else (),
             judge_model=self._asking.endpoint(purpose).model or "",
             repeat=repeat,
             scheme=self._config.reward.scheme,

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from judge import prompt
 from judge.config import Config, Endpoint, FramesSection
 from judge.pipeline.reading import read_check, read_graded
-from judge.pipeline.shown import Shown, labelled_in_parts, run_up_to, verified_steps, vision_of, whole_run
+from judge.pipeline.shown import (
+    Shown,
+    labelled_in_parts,
+    picture_flags,
+    run_up_to,
+    verified_steps,
+    vision_of,
+    whole_run,
+)
 from judge.pipeline.version import Version
 from judge.schema import Content, Reply, Request, Rubric, Trajectory
 
@@ -48,7 +57,9 @@ def questions(run: Trajectory, terms: Terms) -> tuple[list[Question], Shown]:
     """
     request, shown = verdict_question(run, terms)
     if terms.config.steps.mode == "prefix":
-        return [*_checks(run, terms), (request, read_graded)], shown
+        checks, vision = _checks(run, terms), terms.vision("steps")
+        flags = chain.from_iterable(picture_flags(check.content, vision) for check, _ in checks)
+        return [*checks, (request, read_graded)], replace(shown, check_flags=tuple(dict.fromkeys(flags)))
     parts = labelled_in_parts(request.content)
     if len(parts) == 1:
         return [(request, read_graded)], shown
@@ -74,7 +85,7 @@ def _checks(run: Trajectory, terms: Terms) -> list[Question]:
     settings, vision = terms.config.steps, terms.vision("steps")
     contents = [
         run_up_to(index, run, terms.rubric, settings.window, terms.limits, vision)
-        for index in verified_steps(settings, len(run.steps))
+        for index in verified_steps(settings, run.steps)
     ]
     return [
         (prompt.step_request(terms.version.prompts, content, terms.repeat), read_check)

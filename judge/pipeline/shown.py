@@ -13,7 +13,7 @@ from typing import Any
 from judge import frames, injection, pictures, prompt
 from judge.config import Endpoint, FramesSection, StepsSection
 from judge.errors import InputError
-from judge.schema import Content, Frame, Picture, Rubric, Trajectory
+from judge.schema import Content, Frame, Picture, Rubric, Step, Trajectory
 
 MOST_LABELS = 48
 """Labels asked for in one call; more than these and a judge begins to miscount."""
@@ -21,36 +21,43 @@ MOST_LABELS = 48
 
 @dataclass(frozen=True)
 class Shown:
-    """A whole run as content of a request, how much of it is missing, and what in it addresses the judge."""
+    """A whole run as content of a request, how much of it is missing, and what in it addresses the judge.
+
+    `vision` is that of its judge; `check_flags` say what became of the screenshots that the judges of its
+    single steps are shown.
+    """
 
     content: Content
     omitted_steps: int
     omitted_chars: int
     suspicions: tuple[str, ...]
     vision: str = "off"
-
-    @property
-    def pictures(self) -> list[tuple[int, Picture]]:
-        """Those that are shown or told of, with their steps."""
-        stored = [
-            (frame.index, frame.screenshot) for frame in self.content.frames if frame.screenshot is not None
-        ]
-        return [(index, each) for index, each in stored if isinstance(each, Picture)]
+    check_flags: tuple[str, ...] = ()
 
     @property
     def logged_images(self) -> tuple[dict[str, Any], ...]:
         """The pictures that are shown, as a log keeps them, with their steps."""
-        return tuple({"step": index, **each.logged()} for index, each in self.pictures if each.is_shown)
+        found = _pictures(self.content)
+        return tuple({"step": index, **each.logged()} for index, each in found if each.is_shown)
 
     @property
     def flags(self) -> list[str]:
         found = {
             "trajectory_truncated": self.omitted_steps or self.omitted_chars,
             "injection_suspected": self.suspicions,
-            "screenshot_unreadable": self.vision != "off" and any(each.fault for _, each in self.pictures),
-            "images_not_sent": self.vision == "blind" and self.pictures,
         }
-        return [flag for flag, holds in found.items() if holds]
+        told = [flag for flag, holds in found.items() if holds]
+        return [*told, *picture_flags(self.content, self.vision), *self.check_flags]
+
+
+def picture_flags(content: Content, vision: str) -> list[str]:
+    """What became of the screenshots in `content` that should have been shown."""
+    found = _pictures(content)
+    flags = {
+        "screenshot_unreadable": vision != "off" and any(each.fault for _, each in found),
+        "images_not_sent": vision == "blind" and found,
+    }
+    return [flag for flag, holds in flags.items() if holds]
 
 
 def whole_run(
@@ -79,7 +86,7 @@ def whole_run(
         frames=tuple(kept),
         total_steps=len(run.steps),
         lines=prompt.step_lines(run.steps) if label_steps else (),
-        verify=tuple(step.index for step in run.steps) if label_steps else (),
+        verify=tuple(step.index for step in run.steps if not step.is_view) if label_steps else (),
         mode="whole" if label_steps else "none",
     )
     return Shown(
@@ -97,11 +104,10 @@ def labelled_in_parts(content: Content) -> list[Content]:
     return [replace(content, verify=content.verify[at : at + MOST_LABELS]) for at in starts] or [content]
 
 
-def verified_steps(settings: StepsSection, count: int) -> list[int]:
-    """The steps to verify in a run of `count` steps, rising; indices beyond its end are left out."""
-    if settings.at == "all":
-        return list(range(count))
-    return sorted({index for index in settings.at if 0 <= index < count})
+def verified_steps(settings: StepsSection, steps: Sequence[Step]) -> list[int]:
+    """The steps of a run to verify, rising; indices beyond its end are left out, and what is no deed."""
+    wanted = range(len(steps)) if settings.at == "all" else settings.at
+    return sorted({index for index in wanted if 0 <= index < len(steps) and not steps[index].is_view})
 
 
 def run_up_to(
@@ -130,6 +136,12 @@ def vision_of(endpoint: Endpoint) -> str:
     if endpoint.is_embedded:
         return "off"
     return "blind" if endpoint.vision == "auto" and not pictures.can_show() else endpoint.vision
+
+
+def _pictures(content: Content) -> list[tuple[int, Picture]]:
+    """Those that are shown or told of, with their steps."""
+    stored = [(frame.index, frame.screenshot) for frame in content.frames if frame.screenshot is not None]
+    return [(index, each) for index, each in stored if isinstance(each, Picture)]
 
 
 def _pictured(kept: Sequence[Frame], vision: str, max_px: int) -> list[Frame]:

@@ -2,8 +2,11 @@
 
 - Speakers: the agent is `assistant`, `ai`, `gpt` or `model`; `user` or `human`; `system` or `developer`;
   `tool`, `function` or `observation`. Case does not matter; any other role is an error.
-- Null is absent. Content is text or a list of parts: text, refusal and image parts; sound, film and files are
-  named and not shown; any other part is an error. Content of a tool that is neither is shown as its JSON.
+- Null is absent. Content is text or a list of parts: text, refusal and image parts; sound, film, files and
+  images stored elsewhere are named and not shown; any other part is an error. Content of a tool that is
+  neither is shown as its JSON.
+- An image part holds its image as `image_url`, `image`, `url` or `path`, as base64 text in `base64` or
+  `data`, or as Anthropic's `source`.
 - Calls are `tool_calls` or the older `function_call`, nested under `function` or flat, with or without an id.
   Arguments that are a mapping, its JSON or its Python repr are kept as that mapping, all else verbatim.
 """
@@ -81,7 +84,10 @@ def _content(place: str, value: Any, speaker: str) -> tuple[str, tuple[Any, ...]
         raise InputError(f"{place}: must be text or a list of parts (it is a {type(value).__name__})")
     parts = [_part(f"{place}.{position}", part) for position, part in enumerate(value)]
     images = tuple(image for _, image in parts if image is not None)
-    return "\n".join(text for text, _ in parts if text), images
+    texts = [text for text, _ in parts if text]
+    if not images and any(map(is_placeholder, value)):
+        texts.append("(image: not shown)")
+    return "\n".join(texts), images
 
 
 def _is_parts(value: Any) -> bool:
@@ -99,7 +105,9 @@ def _part(place: str, part: Any) -> tuple[str, Any]:
     if not isinstance(kind, str):
         raise InputError(f"{place}.type: must be text (it is a {type(kind).__name__})")
     if kind in _IMAGES:
-        return "", _image(place, part)
+        image = _image(place, part)
+        is_told = image is None and not is_placeholder(part)
+        return f"({kind}: not shown)" if is_told else "", image
     if kind in _NOT_SHOWN:
         return f"({kind}: not shown)", None
     if kind not in _TEXTS:
@@ -108,14 +116,29 @@ def _part(place: str, part: Any) -> tuple[str, Any]:
     return text_of(f"{place}.{_TEXTS[kind]}", part.get(_TEXTS[kind])), None
 
 
+def is_placeholder(part: Any) -> bool:
+    """Whether a part only keeps the place of an image that is stored elsewhere."""
+    if not isinstance(part, Mapping) or part.get("type") not in ("image", "image_url"):
+        return False
+    return all(value is None for name, value in part.items() if name != "type")
+
+
 def _image(place: str, part: Mapping[str, Any]) -> Any:
-    """The image of a part, in a shape that Step.screenshot takes; None for a bare placeholder."""
-    held = part.get("image_url") or part.get("image") or None
+    """The image of a part, in a shape that Step.screenshot takes; None where the part does not hold it."""
+    part = {**part, **source} if isinstance(source := part.get("source"), Mapping) else part
+    held = next((part[name] for name in ("image_url", "image", "url", "path") if part.get(name)), None)
+    if held is None and isinstance(data := part.get("base64") or part.get("data"), str):
+        return data if data.startswith("data:") else f"data:{_media_type(part)};base64,{data}"
     if isinstance(held, Mapping):
         return held.get("url") or (held if held.get("bytes") or held.get("path") else None)
     if isinstance(held, int | float | list | tuple):
         raise InputError(f"{place}: an image is a data URL or a path (it is a {type(held).__name__})")
     return held
+
+
+def _media_type(part: Mapping[str, Any]) -> str:
+    named = part.get("media_type") or part.get("mimeType")
+    return named if isinstance(named, str) else "image/png"
 
 
 def calls_of(message: Message) -> list[tuple[dict[str, Any], str]]:

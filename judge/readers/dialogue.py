@@ -10,7 +10,7 @@
 - An empty message is a step that did nothing; an empty answer is an empty observation.
 - An image that came back belongs to the step that saw it: it is the next step's `screenshot` (of several the
   last; the others are `earlier_images`). One that no step saw shows how the run ended: it is a step of its
-  own at the end, of the role environment, without an action and without a `source_index`.
+  own at the end, of the role environment, without an action and without a `source_index`, and never judged.
 - `error` is set where a tool's message says so: `is_error` true, `error` (true or text), `status` "error".
 - Of a message's other fields a step keeps `label` and `reward`, which no judge sees.
 """

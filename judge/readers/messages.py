@@ -5,6 +5,8 @@
 
 - Messages become steps as `dialogue` says; `source_index` counts messages from 0, prompt and completion
   together. An agent's message in the prompt is a step like any other; no agent's message at all, no steps.
+- `images` beside the messages, as data sets for vision models have it, fills the parts {"type": "image"} in
+  their order where there are as many; else it is metadata, and the images are told of and not shown.
 - instruction: the text in `instruction`, `question`, `task` or `prompt`, in this order; else the request.
 - context: `policy`, `tools` (`tools` or `functions`), and, beside an instruction of the record's own,
   `first_observation`, the opening. An entry of the record's own context wins.
@@ -16,16 +18,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from judge.errors import InputError
-from judge.readers.chat import text_of
+from judge.readers.chat import is_placeholder, text_of
 from judge.readers.checked import objects
 from judge.readers.dialogue import Dialogue, leftover, number_at, object_at, read
 
 _OTHER_FORMATS = ("steps", "frames", "traj", "trajectory", "history")
 _INSTRUCTIONS = ("instruction", "question", "task", "prompt")
+_Placed = tuple[str, Mapping[str, Any]]
+"""A message and its place in the record."""
+
 _USED = frozenset({"messages", "instruction", "tools", "functions", "reward", "outcome", "context"})
 
 
@@ -37,7 +42,9 @@ def matches(record: Mapping[str, Any]) -> bool:
 
 def fields(record: Mapping[str, Any], stem: str) -> dict[str, Any]:
     """The record as keyword arguments of Trajectory. Raises InputError that names the field."""
-    dialogue = read(_messages(record))
+    messages = _messages(record)
+    is_illustrated = _is_illustrated(record, messages)
+    dialogue = read(_illustrated(messages, record["images"]) if is_illustrated else messages)
     own = next((name for name in _INSTRUCTIONS if _is_told(record.get(name))), None)
     instruction = record[own] if own else dialogue.request
     if not instruction:
@@ -45,6 +52,7 @@ def fields(record: Mapping[str, Any], stem: str) -> dict[str, Any]:
     ids = _ids(record)
     used = {*_USED, own, *(("prompt", "completion") if _is_in_two_lists(record) else ())}
     used |= {"id"} if ids else set()
+    used |= {"images"} if is_illustrated else set()
     return {
         **leftover(record, used, dialogue),
         **ids,
@@ -55,10 +63,34 @@ def fields(record: Mapping[str, Any], stem: str) -> dict[str, Any]:
     }
 
 
-def _messages(record: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def _messages(record: Mapping[str, Any]) -> list[_Placed]:
     names = ("prompt", "completion") if _is_in_two_lists(record) else ("messages",)
     lists = [(name, objects(record.get(name), name)) for name in names]
     return [(f"{name}.{at}", message) for name, stored in lists for at, message in enumerate(stored)]
+
+
+def _is_illustrated(record: Mapping[str, Any], messages: Sequence[_Placed]) -> bool:
+    """Whether `images` holds one for each part that only keeps the place of one."""
+    images = record.get("images")
+    places = sum(is_placeholder(part) for _, message in messages for part in _parts(message))
+    return _is_list(images) and places == len(images or ()) > 0
+
+
+def _illustrated(messages: Sequence[_Placed], images: Sequence[Any]) -> Iterator[_Placed]:
+    left = iter(images)
+    for place, message in messages:
+        if any(map(is_placeholder, _parts(message))):
+            filled = [
+                {**part, "image": next(left)} if is_placeholder(part) else part for part in message["content"]
+            ]
+            yield place, {**message, "content": filled}
+        else:
+            yield place, message
+
+
+def _parts(message: Mapping[str, Any]) -> Sequence[Any]:
+    content = message.get("content")
+    return content if isinstance(content, list | tuple) else ()
 
 
 def _context(record: Mapping[str, Any], dialogue: Dialogue, instruction: str) -> dict[str, str]:

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
+from urllib.parse import unquote
 
 _NO_PATH = re.compile(r"data:|(?!file://)\w+://|(?=.{256})(?:iVBORw0KGgo|/9j/|R0lGOD|UklGR)", re.DOTALL)
 """How a URL begins, or base64 text of a PNG, JPEG, GIF or WebP image."""
 
 _LONGEST_PATH = 4096
 
+_reading: dict[int, Lock] = {}
+"""By process, because a lock that was held at a fork stays held in the child."""
+
 
 def unpacked(screenshot: Any) -> Any:
     """What {"bytes", "path"} of a dataset or {"url"} of a chat message holds; anything else as it is."""
     if not isinstance(screenshot, Mapping):
         return screenshot
-    return next((screenshot[key] for key in ("bytes", "url", "path") if screenshot.get(key)), None)
+    held = (screenshot.get(key) for key in ("bytes", "url", "path"))
+    return next((each for each in held if not is_absent(each)), None)
+
+
+def is_absent(screenshot: Any) -> bool:
+    """Whether a stored screenshot is none: null, blank, or a record without a value, as tables hold them."""
+    if isinstance(screenshot, Mapping):
+        return all(map(is_absent, screenshot.values()))
+    return screenshot is None or (isinstance(screenshot, str | bytes) and not screenshot)
 
 
 def named_file(screenshot: Any) -> str | None:
@@ -28,7 +42,25 @@ def named_file(screenshot: Any) -> str | None:
     if isinstance(named, os.PathLike):
         return str(named)
     is_path = isinstance(named, str) and 0 < len(named) <= _LONGEST_PATH and not _NO_PATH.match(named)
-    return named.removeprefix("file://") if is_path else None
+    if not is_path:
+        return None
+    return unquote(named.removeprefix("file://")) if named.startswith("file://") else named
+
+
+def is_image(screenshot: Any) -> bool:
+    """A PIL image, known by what it can do: it may come where we have not imported Pillow."""
+    return all(hasattr(screenshot, name) for name in ("tobytes", "getbands", "thumbnail"))
+
+
+def pixel_digest(image: Any) -> str:
+    """SHA-256 of what a PIL image shows, in hex. Raises all kinds of errors where it cannot be read."""
+    # Pillow reads an image at its first use; two threads that do so at once spoil it for good.
+    with _reading.setdefault(os.getpid(), Lock()):
+        image.load()
+    if image.mode in ("P", "PA"):
+        # Its bytes are places in a palette.
+        image = image.convert("RGBA")
+    return hashlib.sha256(f"{image.mode} {image.size}".encode() + image.tobytes()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +73,8 @@ class Picture:
         width, height: pixels as stored; None where the image was not opened.
         sha256: of the stored bytes, in hex; "" where they were not read.
         max_px: the longest side, in pixels, that it goes out with.
-        load: what goes out, as (media type, bytes); None where the judge is told of it and not shown it.
+        load: what goes out, as (media type, bytes), or ValueError; None where the judge is told of it and
+            not shown it.
         fault: why it cannot be shown; None where it can.
     """
 
@@ -73,7 +106,10 @@ class Picture:
         return ", ".join(filter(None, (self.media_type or "image", pixels, size)))
 
     def data_url(self) -> str:
-        """The image as it goes out. Reads and scales it: slow, and to be done where the URL is needed."""
+        """The image as it goes out. Reads and scales it: slow, and to be done where the URL is needed.
+
+        Raises ValueError where it is not to be shown, or can no longer be read.
+        """
         if self.load is None:
             raise ValueError("this picture is not to be shown")
         media_type, data = self.load()

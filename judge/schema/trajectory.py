@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from judge.schema.picture import named_file
+from judge.schema.picture import is_absent, is_image, named_file, pixel_digest
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -96,6 +96,11 @@ class Step(BaseModel):
     def _no_calls(cls, value: Any) -> Any:
         return () if value is None else value
 
+    @field_validator("screenshot", mode="before")
+    @classmethod
+    def _no_screenshot(cls, value: Any) -> Any:
+        return None if is_absent(value) else value
+
     @property
     def deed(self) -> str:
         """What was done, as one text: the action, and every tool call that it does not already spell out."""
@@ -113,10 +118,25 @@ class Step(BaseModel):
         """The file that the screenshot is in; None where there is none, as for a URL or the image itself."""
         return named_file(self.screenshot)
 
+    def with_images(self, change: Callable[[Any], Any]) -> Step:
+        """The step with its screenshot, and others that a reader kept as `earlier_images`, made anew."""
+        if self.screenshot is None:
+            return self
+        changed: dict[str, Any] = {"screenshot": change(self.screenshot)}
+        earlier = (self.model_extra or {}).get("earlier_images")
+        if isinstance(earlier, list | tuple):
+            changed["earlier_images"] = [change(image) for image in earlier]
+        return self.model_copy(update=changed)
+
     @property
     def is_blank(self) -> bool:
         """Whether the agent neither acted, spoke nor called a tool in this step."""
         return not (self.action.strip() or self.text.strip() or self.tool_calls)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it only shows how the environment stood: nothing of the agent's, and nothing to label."""
+        return self.role == "environment" and self.is_blank
 
 
 class Outcome(BaseModel):
@@ -199,19 +219,20 @@ class Trajectory(BaseModel):
 
     def beside(self, folder: Path) -> Trajectory:
         """The run with the relative paths of its screenshots taken from `folder`."""
-        paths = [step.screenshot_path for step in self.steps]
-        if not any(paths):
+        if all(step.screenshot is None for step in self.steps):
             return self
-        steps = [
-            step.model_copy(update={"screenshot": str(folder / path)}) if path else step
-            for step, path in zip(self.steps, paths, strict=True)
-        ]
-        return self.model_copy(update={"steps": tuple(steps)})
+        steps = tuple(step.with_images(partial(_beside, folder)) for step in self.steps)
+        return self.model_copy(update={"steps": steps})
 
     @property
     def is_empty(self) -> bool:
         """Whether the agent did nothing at all: no steps, or none with an action, text or tool call."""
         return all(step.is_blank for step in self.steps)
+
+
+def _beside(folder: Path, screenshot: Any) -> Any:
+    path = named_file(screenshot)
+    return screenshot if path is None else str(folder / path)
 
 
 def _numbered(steps: Any) -> Any:
@@ -228,6 +249,12 @@ def _spelled(value: Any) -> Any:
     """What JSON has no word for, the same in every process: images by their content."""
     if isinstance(value, BaseModel):
         return dict(value)
+    if is_image(value):
+        try:
+            return pixel_digest(value)
+        # Everything, because Pillow's plugins raise all kinds of errors on a damaged file.
+        except Exception:
+            return "(an image that cannot be read)"
     data = value.tobytes() if hasattr(value, "tobytes") else value
     return hashlib.sha256(data).hexdigest() if isinstance(data, bytes | bytearray) else repr(value)
 

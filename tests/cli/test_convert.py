@@ -266,6 +266,33 @@ def test_images_of_a_table_become_data_urls(folder):
     ]
 
 
+@pytest.mark.parametrize("image", [{"bytes": PNG}, {"bytes": PNG, "path": "1.png", "width": 8}])
+def test_no_image_of_a_table_is_lost(folder, image):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow, which writes Parquet, is not installed")
+    from pyarrow.parquet import write_table
+
+    part = {"type": "image", "image": image}
+    talk = [{"role": "user", "content": [part, part, {"type": "text", "text": "What?"}]}]
+    record = {"messages": [*talk, {"role": "assistant", "content": [{"type": "text", "text": "A cat"}]}]}
+    url = "data:image/png;base64,iVBORw0KGgpub3QgbG9va2VkIGF0"
+    write_table(pyarrow.Table.from_pylist([shots(image)]), "runs.parquet")
+    converted("runs.parquet")
+    assert seen("out.jsonl") == [url]
+    write_table(pyarrow.Table.from_pylist([record]), "talk.parquet")
+    [run] = converted("talk.parquet", "talk.jsonl")
+    assert (run.steps[0].screenshot, run.steps[0].earlier_images) == (url, [url])
+
+
+def test_earlier_images_are_found_from_where_the_run_went(stored, folder):
+    (folder / "elsewhere").mkdir()
+    part = [{"type": "image_url", "image_url": {"url": f"shots/{number}.png"}} for number in (1, 2)]
+    talk = [{"role": "user", "content": [*part, "Look"]}, {"role": "assistant", "content": "I see"}]
+    converted(stored({"messages": talk}, name="data/in.jsonl"), "elsewhere/out.jsonl")
+    [row] = rows(folder / "elsewhere/out.jsonl")
+    assert row["steps"][0]["earlier_images"] == ["../data/shots/1.png"]
+    assert row["steps"][0]["screenshot"] == "../data/shots/2.png"
+
+
 def test_what_json_has_no_word_for_still_comes_out(folder):
     line = (
         '{"instruction": "a \\ud800", "steps": [], "note": [NaN, "\\u2028"], "deep": ' + "[" * 500 + "]" * 500

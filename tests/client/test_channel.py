@@ -9,7 +9,7 @@ import pytest
 from judge.client import OpenAIClient
 from judge.schema import Reply
 from judge.testing import LoopbackServer, completion
-from tests.client.asking import ask, error, outcome, reply, request, settings
+from tests.client.asking import PICTURE, ask, error, outcome, reply, request, settings
 
 
 async def _until(server: LoopbackServer, number: int) -> None:
@@ -135,6 +135,21 @@ def test_a_prompt_that_was_cut_is_flagged_and_said_once(
         first, second = ask(server.base_url, asked, asked)
     assert first.flags == second.flags == flags
     assert len(caplog.records) == len(flags)
+
+
+def test_what_one_purpose_learned_of_images_does_not_blind_one_that_must_show_them() -> None:
+    def refuse(asked: dict[str, Any]) -> dict[str, Any]:
+        message = {"message": "image input is not supported"}
+        return {"status": 400, "body_json": {"error": message}} if "image_url" in str(asked) else {}
+
+    part = [{"type": "text", "text": "Look"}, PICTURE]
+    asked = [request(part, purpose="steps"), request(part), request(part, purpose="steps")]
+    with LoopbackServer(refuse) as server:
+        first, demanded, last = ask(server.base_url, *asked, purposes={"trajectory": {"vision": "on"}})
+    assert [reply([each]).flags for each in (first, last)] == [("images_not_sent",)] * 2
+    assert demanded.kind == "bad_request"
+    shown = ["image_url" in str(each["json"]) for each in server.requests]
+    assert shown == [True, False, True, False]
 
 
 def test_a_short_prompt_accuses_nobody() -> None:

@@ -102,6 +102,22 @@ def test_images_are_left_out_where_they_are_refused() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "At most 1 image(s) may be provided in one prompt.",
+        "Invalid image: cannot decode image data",
+        "image aspect ratio must be smaller than 200",
+    ],
+)
+def test_what_is_wrong_with_these_images_is_not_held_against_the_endpoint(said: str) -> None:
+    with LoopbackServer(refusing(sends_image, message=said)) as server:
+        asked = request([{"type": "text", "text": "Look:"}, PICTURE])
+        first, second = ask(server.base_url, asked, asked)
+    assert (first.attempts, second.attempts) == (2, 2)
+    assert "images_not_sent" in second.flags
+
+
 def test_vision_on_and_off_are_taken_at_their_word() -> None:
     with LoopbackServer(refusing(sends_image, message="images are not supported")) as server:
         asked = request([PICTURE])

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from judge import Config, Judge, Step, Trajectory, read_trajectories
+from judge.integrations.advantages import gtpo_steps
 from judge.testing import LoopbackServer
+from tests.pipeline.judged import scripted
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
@@ -172,6 +174,32 @@ def test_the_judges_of_steps_see_only_what_their_step_saw(judged, shots):
     assert seen == [[10], [10, 20], [10, 20, 30], [20, 30]]
 
 
+def test_what_the_judges_of_steps_could_not_be_shown_is_flagged(judged, shots):
+    seen, lost = shots(10, 20)
+    Path(lost).unlink()
+    settings = {"steps": {"mode": "prefix", "at": [0]}, "frames": {"max_frames": 1}}
+    for vision in ("auto", "off"):
+        purposes = {"trajectory": {"vision": vision}}
+        [reward], bodies, _ = judged([gui_run(lost, seen)], judge={"purposes": purposes}, **settings)
+        assert (reward.error_kind, len(bodies)) == (None, 2)
+        assert "screenshot_unreadable" in reward.flags
+
+
+@pytest.mark.parametrize("mode", ["whole", "prefix"])
+def test_the_image_that_a_run_ended_with_is_shown_and_is_no_step_to_judge(shots, mode):
+    act, end = shots(1, 2)
+    run = Trajectory(
+        instruction="Open it",
+        steps=[{"action": "click", "screenshot": act}, {"role": "environment", "screenshot": end}],
+    )
+    judge, client = scripted(steps={"mode": mode, "at": "all"})
+    with judge:
+        judge.score(run)
+    of_steps = [request.content for request in client.requests if request.purpose == "steps"]
+    assert {content.verify for content in of_steps} == {(0,)}
+    assert [frame.index for frame in client.requests[-1].content.frames] == [0, 1]
+
+
 def test_a_pil_image_in_a_sample_is_judged(judged, shots):
     [shot] = shots(10)
     with Image.open(shot) as image:
@@ -198,6 +226,33 @@ def test_public_runs_go_out_with_their_pictures_and_as_text(judged):
     assert [images(body) for body in as_text] == [[]] * len(runs)
     told = sum(parts(body)[0]["text"].count("screenshot: image/jpeg, ") for body in as_text)
     assert told == sum(len(images(body)) for body in bodies)
+
+
+def test_what_the_judges_of_steps_did_not_see_is_flagged_too(judged, shots):
+    def refuses_steps(asked):
+        is_step = "correct" in asked["response_format"]["json_schema"]["schema"]["properties"]
+        return refuses_images(asked) if is_step else {}
+
+    purposes = {"purposes": {"steps": {"model": "judge-y"}}}
+    run = gui_run(*shots(10, 20))
+    [reward], _, [line] = judged([run], refuses_steps, judge=purposes, steps={"mode": "prefix", "at": "all"})
+    assert reward.value == 1.0
+    assert "images_not_sent" in line["flags"]
+
+
+def test_pictures_that_were_refused_are_not_logged_as_shown(judged, shots):
+    _, _, [line] = judged([gui_run(*shots(10))], refuses_images)
+    assert (line["images"], line["flags"]) == ([], ["images_not_sent"])
+
+
+def test_the_view_that_a_run_ended_with_is_shown_and_not_labelled(judged, shots):
+    run = gui_run(*shots(10, 20))
+    end = Step(index=2, role="environment", action_type="end", screenshot=shots(30)[0])
+    ended = run.model_copy(update={"steps": (*run.steps, end)})
+    [reward], [body], _ = judged([ended], steps={"mode": "whole"}, reward={"scheme": "tarl"})
+    assert len(images(body)) == 3
+    assert [step.step for step in reward.steps] == [0, 1]
+    assert len(gtpo_steps([reward], [ended])[0]) == 3
 
 
 WITHOUT_PILLOW = """

@@ -89,6 +89,15 @@ def test_content_that_cannot_be_used_is_named(content, fault):
         ({"type": "input_image", "image_url": "shot.png"}, "shot.png"),
         ({"type": "image", "image": "shot.png", "text": None}, "shot.png"),
         ({"type": "image", "image": {"bytes": b"png", "path": None}}, {"bytes": b"png", "path": None}),
+        ({"type": "image", "url": "shot.png"}, "shot.png"),
+        ({"type": "image", "path": "shot.png"}, "shot.png"),
+        ({"type": "image", "base64": "aa"}, "data:image/png;base64,aa"),
+        ({"type": "image", "data": "aa", "mimeType": "image/webp"}, "data:image/webp;base64,aa"),
+        (
+            {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "aa"}},
+            "data:image/jpeg;base64,aa",
+        ),
+        ({"type": "image", "source": {"type": "url", "url": "https://a/b.png"}}, "https://a/b.png"),
     ],
 )
 def test_images_are_kept_as_a_step_takes_them(part, image):
@@ -96,8 +105,18 @@ def test_images_are_kept_as_a_step_takes_them(part, image):
     assert (read.images, read.text, read.seen) == ((image,), "", "(image)")
 
 
-def test_a_bare_placeholder_is_no_image():
-    assert message(role="user", content=[{"type": "image"}, {"type": "text", "text": "hi"}]).images == ()
+@pytest.mark.parametrize("part", [{"type": "image"}, {"type": "image", "text": None, "image": None}])
+def test_the_place_of_an_image_is_told_of_unless_the_message_has_one(part):
+    said = {"type": "text", "text": "hi"}
+    read = message(role="user", content=[part, said])
+    assert (read.images, read.text) == ((), "hi\n(image: not shown)")
+    read = message(role="user", content=[part, said, {"type": "image", "image": "shot.png"}])
+    assert (read.images, read.text) == (("shot.png",), "hi")
+
+
+def test_an_image_that_is_stored_elsewhere_is_told_of():
+    read = message(role="user", content=[{"type": "input_image", "file_id": "file-1"}])
+    assert (read.images, read.text) == ((), "(input_image: not shown)")
 
 
 def call(arguments, **more):

@@ -222,3 +222,23 @@ def test_a_mangled_record_is_read_or_refused_and_nothing_else(record):
     messages.matches(record)
     with suppress(InputError, ValidationError):
         trajectory(record)
+
+
+PLACE, ANSWER = {"type": "image"}, {"role": "assistant", "content": "A cat"}
+
+
+def test_images_beside_the_messages_fill_the_places_kept_for_them():
+    asked = {"role": "user", "content": [PLACE, {"type": "text", "text": "What?"}]}
+    again = {"role": "user", "content": [PLACE, PLACE]}
+    run = trajectory({"messages": [asked, ANSWER, again, ANSWER], "images": ["1.png", b"2", "3.png"]})
+    assert [step.screenshot for step in run.steps] == ["1.png", "3.png"]
+    assert run.steps[1].earlier_images == [b"2"]
+    assert (run.instruction, run.metadata) == ("What?", {})
+
+
+@pytest.mark.parametrize("images", [["1.png", "2.png"], [], "1.png", None])
+def test_places_without_as_many_images_are_told_of(images):
+    asked = {"role": "user", "content": [PLACE, {"type": "text", "text": "What?"}]}
+    run = trajectory({"messages": [asked, ANSWER], "images": images})
+    assert (run.instruction, run.steps[0].screenshot) == ("What?\n(image: not shown)", None)
+    assert run.metadata.get("images") == images

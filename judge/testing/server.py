@@ -1,68 +1,20 @@
-"""Fakes to test against: a scripted client, and a real OpenAI-compatible server on the loopback interface.
-
-    with LoopbackServer([{"status": 503}, verdict_response()]) as server:
-        Judge(Config(judge={"base_url": server.base_url, "model": "judge-x"})).score(trajectory)
-    assert len(server.requests) == 2
-
-`python -m judge.testing` serves in a process of its own, for benchmarks: it prints its base URL and runs
-until its standard input ends. Not covered: TLS, HTTP/2, streaming and chunked requests.
-"""
+"""An OpenAI-compatible server on the loopback interface, with the faults that real ones have."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import socket
 import struct
-import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any
 
-from judge.schema import Reply, Request
+from judge.testing.answers import Response, verdict_response
 
-Response = dict[str, Any]
 Script = Sequence[Response] | Callable[[dict[str, Any]], Response]
-
-__all__ = ["LoopbackServer", "ScriptedClient", "completion", "example", "verdict_response"]
-
-# What an answer made up from a schema says where the schema leaves a choice.
-_CHOSEN = {"met": "yes", "success": True, "score": 1.0, "label": 1, "correct": True, "error_type": "none"}
-
-
-class ScriptedClient:
-    """A client that answers from a list, in order, and repeats the last answer; `requests` keeps what it saw.
-
-    An answer is a text, a dict (sent as JSON with the request's verdict_id filled in), a Reply, an exception
-    to raise, or a function of the request that returns one of these.
-    """
-
-    def __init__(self, replies: Sequence[Any] | Any) -> None:
-        self._replies = list(replies) if isinstance(replies, list | tuple) else [replies]
-        self.requests: list[Request] = []
-
-    async def call(self, request: Request) -> Reply:
-        answer = self._replies[min(len(self.requests), len(self._replies) - 1)]
-        self.requests.append(request)
-        return self._reply(answer, request)
-
-    async def aclose(self) -> None:
-        """Nothing to close."""
-
-    def _reply(self, answer: Any, request: Request) -> Reply:
-        if isinstance(answer, BaseException):
-            raise answer
-        if isinstance(answer, Reply):
-            return replace(answer, verdict_id=request.verdict_id)
-        if isinstance(answer, dict):
-            answer = json.dumps({**_token(request.verdict_id), **answer}, ensure_ascii=False)
-        if isinstance(answer, str):
-            return Reply(answer, "scripted", attempts=1, verdict_id=request.verdict_id)
-        return self._reply(answer(request), request)
 
 
 class LoopbackServer:
@@ -214,65 +166,6 @@ class _Connection(asyncio.Protocol):
         self._transport.abort()
 
 
-def completion(text: str, finish_reason: str | None = "stop", **fields: Any) -> dict[str, Any]:
-    """The body of a chat completion that says `text`; `fields` replace those of the body."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish_reason}
-    usage = {"prompt_tokens": 900, "completion_tokens": 30, "total_tokens": 930}
-    whole = {"id": "c1", "object": "chat.completion", "created": 1, "model": "judge-x", "choices": [choice]}
-    return {**whole, "usage": usage, **fields}
-
-
-def verdict_response(asked: dict[str, Any] | None = None) -> Response:
-    """A response item with a valid answer to the chat request `asked`: what its schema demands, all good."""
-    asked = asked or {}
-    verdict_id = _verdict_id(asked.get("messages") or [])
-    schema = ((asked.get("response_format") or {}).get("json_schema") or {}).get("schema")
-    answer = (
-        example(schema) if schema else {"reason": "As asked.", "evidence": [], "success": True, "score": 1.0}
-    )
-    if verdict_id is not None:
-        answer["verdict_id"] = verdict_id
-    return {"body_json": completion(json.dumps(answer))}
-
-
-def example(schema: dict[str, Any], name: str = "") -> Any:
-    """A value that a JSON schema allows; a list has one object for each value of its first closed field."""
-    if "anyOf" in schema:
-        return example(schema["anyOf"][0], name)
-    choices = schema.get("enum") or ([schema["const"]] if "const" in schema else None)
-    if choices:
-        return _CHOSEN[name] if _CHOSEN.get(name) in choices else choices[0]
-    kind = schema.get("type")
-    kind = kind[0] if isinstance(kind, list) else kind
-    if kind == "object":
-        return {key: example(inner, key) for key, inner in schema.get("properties", {}).items()}
-    if kind == "array":
-        return _example_items(schema.get("items", {}))
-    if name in _CHOSEN:
-        return _CHOSEN[name]
-    plain: dict[Any, Any] = {"boolean": True, "string": "As asked.", "null": None}
-    return plain.get(kind, schema.get("maximum", schema.get("minimum", 0)))
-
-
-def _example_items(items: dict[str, Any]) -> list[Any]:
-    for key, inner in items.get("properties", {}).items():
-        if values := inner.get("enum"):
-            return [{**example(items), key: value} for value in values]
-    return []
-
-
-def _token(verdict_id: str | None) -> dict[str, str]:
-    return {} if verdict_id is None else {"verdict_id": verdict_id}
-
-
-def _verdict_id(messages: list[dict[str, Any]]) -> str | None:
-    """The token that stands at the end of the last message."""
-    content = messages[-1]["content"] if messages else ""
-    text = content if isinstance(content, str) else content[-1].get("text", "")
-    _, found, token = text.rpartition("verdict_id: ")
-    return token.strip() if found else None
-
-
 def _encoded(item: Response) -> tuple[bytes, bytes]:
     """The head and the body of an HTTP response."""
     is_text = "body_text" in item
@@ -282,18 +175,3 @@ def _encoded(item: Response) -> tuple[bytes, bytes]:
     headers = {"content-type": "text/plain" if is_text else "application/json", **item.get("headers", {})}
     lines = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, f"content-length: {len(body)}", "", ""]).encode("latin-1"), body
-
-
-def _serve() -> None:
-    parser = argparse.ArgumentParser(prog="python -m judge.testing", description="A loopback judge endpoint.")
-    parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
-    parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
-    options = parser.parse_args()
-    with LoopbackServer(delay_s=options.delay, port=options.port, record=False) as server:
-        sys.stdout.write(server.base_url + "\n")
-        sys.stdout.flush()
-        sys.stdin.read()
-
-
-if __name__ == "__main__":
-    _serve()
