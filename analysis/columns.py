@@ -25,6 +25,7 @@ __all__ = [
     "Numbers",
     "Parts",
     "error_kind",
+    "finite",
     "flag_lines",
     "flagged",
     "judging_tokens",
@@ -37,6 +38,9 @@ __all__ = [
 
 NONE = "(none)"
 """Stands for a missing rubric version, judge model or group, so that every row is in some table row."""
+
+_LARGEST = 1e100
+"""No reward, cost or latency is larger; of numbers that are, no sum or variance could be told."""
 
 _JUDGING = ("steps", "trajectory")
 _MOST_PARTS = 32
@@ -127,6 +131,11 @@ def number(value: Any) -> float:
         return math.nan
 
 
+def finite(value: float) -> float:
+    """The number, or NaN where it is infinite or beyond 1e100."""
+    return value if abs(value) <= _LARGEST else math.nan
+
+
 def truth(value: Any) -> float:
     """1.0 or 0.0 for a boolean, 1, 0 or one of the listed spellings; all else is NaN."""
     if isinstance(value, str):
@@ -188,4 +197,5 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 
 def _finite(column: array[float]) -> pd.Series[Any]:
-    return pd.Series(column, dtype="float64").replace([math.inf, -math.inf], math.nan)
+    found = pd.Series(column, dtype="float64")
+    return found.where(found.abs() <= _LARGEST)

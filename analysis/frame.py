@@ -71,8 +71,9 @@ def load_frame(
     Columns: trajectory_id, rubric_version, judge_model, repeat, task_id, category, outcome_status,
     error_kind and, where they are none of the columns here, `by` and `also` are categoricals of str in order
     of first appearance, whatever JSON held; reward, score, outcome, latency_ms (milliseconds), cost, tokens
-    and success (1.0 or 0.0) are floats. What is missing, not finite or not spelled like its column is null.
-    An absent version or model is "(none)", an absent repeat "0", an absent outcome_status "ok".
+    and success (1.0 or 0.0) are floats. What is missing, not finite, beyond 1e100 or not spelled like its
+    column is null. An absent version or model is "(none)", an absent repeat "0", an absent outcome_status
+    "ok".
 
     Not labels in `also`: flags (one on each line of a categorical, "" for none), the floats omitted_steps
     (omitted.steps), frame_count, attempts and cached (1.0 or 0.0), and parts, which becomes a float

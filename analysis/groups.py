@@ -7,6 +7,7 @@ missing from its group and never a 0. The formulas are judge.advantage's.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -38,6 +39,7 @@ METHODS: dict[str, Method] = {"grpo": grpo, "dr_grpo": dr_grpo}
 VERSION_FIGURES = ["rubric_version", "groups", "dead", "dead_share"]
 
 _TOLERANCE = 1e-9
+_INTEGER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 _KEY = ["rubric_version", "judge_model", "group", "step", "repeat"]
 
 
@@ -133,4 +135,4 @@ def _integer(label: str) -> int | str | None:
     """A label of the frame as the number it was in the log; "(none)" is None."""
     if label == NONE:
         return None
-    return int(label) if label.lstrip("-").isdecimal() else label
+    return int(label) if _INTEGER.fullmatch(label) else label

@@ -43,7 +43,8 @@ def health(frame: pd.DataFrame) -> pd.DataFrame:
       variances; note where the 95 % interval (bootstrap by task) lies above 1, warn above 4
     - dominant_part: the greatest share of one part in the variance of the reward, by the same interval above
       0.95: warn for a part of the process, note for any other; both take 50 rows of 20 tasks
-    - reward_hacking: `trends.diverging`, warn; the figure is the change of the pass rate in the stretch
+    - reward_hacking: `trends.diverging`, warn; the figure is the change of the pass rate in the stretch, or
+      of the mean outcome, where outcomes are fractions
     - length_bias: how much the score rises for each doubling of the steps among runs of one task and one
       outcome (of one category and outcome where less than 20 tasks have such runs); note where it surely
       rises (one-sided 1 %, errors clustered by task), warn where by 0.05 or more

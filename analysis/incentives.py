@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.columns import number
+from analysis.columns import finite, number
 from analysis.components import OUTCOME_PARTS, PROCESS_PARTS, Components, components
 from analysis.finding import Finding
 from analysis.marks import task_codes
@@ -51,16 +51,22 @@ def part_findings(rows: pd.DataFrame, marks: pd.DataFrame) -> list[Finding]:
 
 def reward_hacking(rows: pd.DataFrame, marks: pd.DataFrame) -> list[Finding]:
     """Rewards that rise while the verifier's pass rate falls, with the stretch of training steps."""
-    name, passed, steps = "reward_hacking", verified(rows), training_step(rows)
-    use = marks["rewarded"].to_numpy() & ~np.isnan(passed) & ~np.isnan(steps)
+    name, steps = "reward_hacking", training_step(rows)
+    outcomes, what = _told_by_verifier(rows)
+    use = marks["rewarded"].to_numpy() & ~np.isnan(outcomes) & ~np.isnan(steps)
+    if what is None:
+        missing = (
+            "Outcomes differ, but none is 1 and not all lie in [0, 1]: nobody can say which runs passed."
+        )
+        return [Finding(name, "unknown", math.nan, int(use.sum()), missing)]
     rewards = rows["reward"].to_numpy(np.float64)
-    found = diverging(steps[use], rewards[use], passed[use], task_codes(rows)[use])
+    found = diverging(steps[use], rewards[use], outcomes[use], task_codes(rows)[use])
     if found is None:
         missing = f"Needs outcomes over {LEAST_STEPS} training steps of {LEAST_TASKS} tasks."
         return [Finding(name, "unknown", math.nan, int(use.sum()), missing)]
     meaning = (
         f"From step {found.first:g} to {found.last:g} rewards change by {found.reward:+.2g} "
-        f"and the verifier's pass rate by {found.pass_rate:+.2g}."
+        f"and the verifier's {what} by {found.pass_rate:+.2g}."
     )
     if found.is_sure:
         meaning += " The policy learns to please the judge: stop, and read its best-paid failures."
@@ -69,11 +75,11 @@ def reward_hacking(rows: pd.DataFrame, marks: pd.DataFrame) -> list[Finding]:
 
 def length_bias(rows: pd.DataFrame, marks: pd.DataFrame) -> list[Finding]:
     """Longer runs that are scored higher at equal outcome."""
-    name, passed = "length_bias", verified(rows)
+    name, outcomes = "length_bias", _known_outcomes(rows)
     length = (rows["frame_count"] + rows["omitted_steps"].fillna(0)).to_numpy(np.float64)
-    use = marks["n"] & rows["score"].notna() & ~np.isnan(passed) & (length > 0)
+    use = marks["n"] & rows["score"].notna() & ~np.isnan(outcomes) & (length > 0)
     doublings = np.log2(length[use])
-    strata, alike, tasks = _alike(rows[use], passed[use], doublings)
+    strata, alike, tasks = _alike(rows[use], outcomes[use], doublings)
     inside = _varies_within(doublings, strata)
     if inside.sum() < _LEAST_ROWS or how_many(tasks[inside]) < LEAST_TASKS:
         missing = (
@@ -91,14 +97,31 @@ def length_bias(rows: pd.DataFrame, marks: pd.DataFrame) -> list[Finding]:
 
 def training_step(rows: pd.DataFrame) -> NDArray[np.float64]:
     """The training step of each row; NaN where it has none that is a number."""
-    numbers = np.array([number(label) for label in rows["step"].cat.categories] + [math.nan])
+    numbers = np.array([finite(number(label)) for label in rows["step"].cat.categories] + [math.nan])
     return numbers[rows["step"].cat.codes]
 
 
 def verified(rows: pd.DataFrame) -> NDArray[np.float64]:
     """1.0 where the verifier passed a run, 0.0 where it did not, NaN where that is unknown."""
-    known = (rows["outcome_status"] == "ok") & rows["outcome"].notna()
-    return np.where(known, rows["outcome"] == 1, math.nan)
+    outcomes = _known_outcomes(rows)
+    return np.where(np.isnan(outcomes), math.nan, outcomes == 1)
+
+
+def _known_outcomes(rows: pd.DataFrame) -> NDArray[np.float64]:
+    """The outcome of each row; NaN where the environment was not sound or gave none."""
+    return rows["outcome"].where(rows["outcome_status"] == "ok").to_numpy(np.float64)
+
+
+def _told_by_verifier(rows: pd.DataFrame) -> tuple[NDArray[np.float64], str | None]:
+    """How each run did by the verifier, and what its mean is called; None where that cannot be told.
+
+    Outcomes between 0 and 1 are partial success: that runs pass is then too coarse to see them fall.
+    """
+    outcomes = _known_outcomes(rows)
+    known = outcomes[~np.isnan(outcomes)]
+    if ((known >= 0) & (known <= 1)).all():
+        return outcomes, "pass rate" if np.isin(known, (0.0, 1.0)).all() else "mean outcome"
+    return verified(rows), "pass rate" if (known == 1).any() or not np.ptp(known) > 0 else None
 
 
 def _process_variance(made: Components | None, n: int) -> Finding:
@@ -131,14 +154,21 @@ def _dominant_part(made: Components | None, n: int) -> Finding:
 
 
 def _alike(
-    rows: pd.DataFrame, passed: NDArray[np.float64], doublings: NDArray[np.float64]
+    rows: pd.DataFrame, outcomes: NDArray[np.float64], doublings: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], str, NDArray[np.int64]]:
     """Which rows are compared with one another, what these share, and the task of each row."""
-    tasks, outcome = task_codes(rows), passed.astype(np.int64)
-    strata = tasks * 2 + outcome
+    tasks, (different, outcome) = task_codes(rows), np.unique(outcomes, return_inverse=True)
+    strata = _numbered(tasks * len(different) + outcome)
     if how_many(tasks[_varies_within(doublings, strata)]) >= LEAST_TASKS:
         return strata, "one task and outcome", tasks
-    return rows["category"].cat.codes.to_numpy(np.int64) * 2 + outcome, "one category and outcome", tasks
+    # Rows without a category have the code -1, and are compared with one another.
+    categories = rows["category"].cat.codes.to_numpy(np.int64) + 1
+    return _numbered(categories * len(different) + outcome), "one category and outcome", tasks
+
+
+def _numbered(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The codes as integers from 0, so that as many have to be counted as there are."""
+    return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
 
 
 def _varies_within(values: NDArray[np.float64], strata: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -140,8 +140,8 @@ def _figures(runs: pd.DataFrame) -> dict[str, float | str]:
     miss, wrong = (1 - runs["success_share"])[was], runs["success_share"][failed]
     counts = {
         "disagreement": runs.loc[repeated, "task"].nunique(),
-        "fnr": runs.loc[was, "task"].nunique(),
-        "fpr": runs.loc[failed, "task"].nunique(),
+        "fnr": runs.loc[was & repeated, "task"].nunique(),
+        "fpr": runs.loc[failed & repeated, "task"].nunique(),
     }
     reading, advice = read(disagreement, fnr, fpr, counts, miss.mean(), wrong.mean())
     return {

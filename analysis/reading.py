@@ -40,8 +40,8 @@ _FINE = "Fine: neither noisy nor strict nor lenient."
 _TOGETHER = "Wrong both ways is no matter of wording: try a stronger judge, or show it more of the run."
 _UNTOLD = {
     "noisy": "noise: no run was judged twice, use --repeat 3",
-    "strict": "strictness: no run has an outcome of 1",
-    "lenient": "leniency: no run has an outcome that failed",
+    "strict": "strictness: no run with an outcome of 1 was judged twice",
+    "lenient": "leniency: no run with another outcome was judged twice",
 }
 
 
@@ -67,7 +67,8 @@ def read(
 ) -> tuple[str, str]:
     """The reading ("fine", "not enough data", or of noisy, strict, lenient those that hold) and its advice.
 
-    `fnr` and `fpr` are the settled ones. `tasks`: how many stand behind each of disagreement, fnr and fpr.
+    `fnr` and `fpr` are the settled ones. `tasks`: of how many runs were repeated, behind each of
+    disagreement, fnr and fpr: few would leave what is noise and what conviction to chance.
     Without repeats, misses are either strictness or noise and are not named one of them.
     """
     measured = {

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from analysis.frame import NONE
+from analysis.columns import NONE, error_kind, finite, number, truth
 from judge.collapse import golden_call
 from judge.log import read_log
 from judge.schema import Step, ToolCall, Trajectory, as_text
@@ -71,7 +71,7 @@ def logged_rollouts(
         rollout = _logged(row)
         of_version = found.setdefault(as_text(row.get("rubric_version")) or NONE, {})
         run = as_text(row.get("trajectory_id"))
-        if rollout and run and not (row.get("error") and run in of_version):
+        if rollout and run and not (error_kind(row.get("error")) and run in of_version):
             of_version[run] = rollout
     return found
 
@@ -99,15 +99,19 @@ def tiers_of(run: Trajectory) -> tuple[str, ...]:
 
 def _logged(row: Mapping[str, Any]) -> Rollout | None:
     """The rollout of a row; None where neither a sound verifier nor the judge says how it ended."""
-    stored = row.get("outcome") if row.get("outcome_status", "ok") == "ok" else None
-    outcome = row.get("success") if stored is None else stored
-    if not isinstance(outcome, int | float) or not math.isfinite(outcome):
+    stored = finite(number(row.get("outcome"))) if row.get("outcome_status") in (None, "ok") else math.nan
+    outcome = truth(row.get("success")) if math.isnan(stored) else stored
+    if math.isnan(outcome):
         return None
-    steps = [step for step in row.get("steps") or () if isinstance(step, Mapping)]
+    steps = [step for step in _listed(row.get("steps")) if isinstance(step, Mapping)]
     labels = tuple(str(int(step["label"])) for step in steps if step.get("label") in (-1, 0, 1))
     task = as_text(row.get("task_id")) or as_text(row.get("trajectory_id"))
     group = as_text(row.get("group")) or task
-    return Rollout(task, group, labels, float(outcome), is_judged=stored is None)
+    return Rollout(task, group, labels, outcome, is_judged=math.isnan(stored))
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _references(run: Trajectory) -> list[ToolCall]:

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from analysis.columns import NONE, error_kind, number, truth
+from analysis.columns import NONE, error_kind, finite, number, truth
 from judge.errors import InputError
 from judge.log import read_log
 from judge.schema import as_text
@@ -34,8 +34,8 @@ _USAGE = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens")
 
 
 def _number(value: Any) -> float | None:
-    found = number(value)
-    return found if math.isfinite(found) else None
+    found = finite(number(value))
+    return None if math.isnan(found) else found
 
 
 def _truth(value: Any) -> int | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.columns import error_kind, flag_lines, number, truth
+from analysis.columns import error_kind, finite, flag_lines, number, truth
 from analysis.frame import NONE
 from judge.schema import as_text
 
@@ -114,7 +114,7 @@ def _shown(row: Mapping[str, Any], why: str) -> dict[str, Any]:
         "met": answers.count("yes"),
         "items": len(answers),
         "quotes": _quotes(row),
-        "outcome": number(row.get("outcome")) if known else float("nan"),
+        "outcome": finite(number(row.get("outcome"))) if known else float("nan"),
         "reason": reason if len(reason) <= _REASON_CHARS else f"{reason[: _REASON_CHARS - 1]}…",
     }
 

@@ -29,6 +29,9 @@ _ENVIRONMENT = (
     "OPENAI_BASE_URL",
     "OPENAI_API_KEY",
 )
+_BEFORE = 0.95
+"""The share of a host's limit after which a judgement is given up."""
+
 _judges: dict[tuple[Any, ...], Judge] = {}
 _lock = threading.Lock()
 
@@ -85,8 +88,9 @@ def judge_for(
 ) -> Judge:
     """The Judge of this process for these settings (`overrides`: see reward_fn), made on first use.
 
-    Without a `rubric_version` the configured one is used. `within_s` caps judge.deadline_s, whatever the
-    settings say: what hosts with a limit of their own need. Raises ConfigError, as Judge does.
+    Without a `rubric_version` the configured one is used. `within_s`, the limit of a host of its own, caps
+    judge.deadline_s a little below it, whatever the settings say: the Judge is to give up first, because what
+    is broken off from outside leaves no line in the log. Raises ConfigError, as Judge does.
     """
     key = (
         os.getpid(),
@@ -103,7 +107,7 @@ def judge_for(
 
 
 def _hurried(config: Config, within_s: float) -> Config:
-    judge = config.judge.model_copy(update={"deadline_s": min(config.judge.deadline_s, within_s)})
+    judge = config.judge.model_copy(update={"deadline_s": min(config.judge.deadline_s, _BEFORE * within_s)})
     return config.model_copy(update={"judge": judge})
 
 

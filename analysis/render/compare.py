@@ -52,6 +52,7 @@ def show_compare(
         console.print("No rows.")
         return
     where = "" if by is None else f", by {plain(by)}"
+    comparisons = _with_names(comparisons, models=versions["judge_model"].nunique())
     if by is None:
         for line in [*_notes(versions, comparisons), *_verdicts(comparisons)]:
             console.print(line)
@@ -81,17 +82,12 @@ def _of_versions(versions: pd.DataFrame, by: str | None, where: str) -> list[Tab
 def _of_pairs(comparisons: pd.DataFrame, by: str | None, where: str) -> list[Table]:
     if comparisons.empty:
         return []
-    rows = records(comparisons, list(comparisons.columns))
-    shown = comparisons.assign(
-        baseline=[_judge(row, "baseline") for row in rows],
-        candidate=[_judge(row, "candidate") for row in rows],
-    )
     keys = [*([by] if by else []), "baseline", "candidate"]
     return [
-        table(f"Pairs that both judged: who agrees with the outcome{where}", shown, keys, _PAIRS),
+        table(f"Pairs that both judged: who agrees with the outcome{where}", comparisons, keys, _PAIRS),
         table(
             f"Candidate minus baseline over the pairs, with 95 % intervals over tasks{where}",
-            with_interval(shown, DIFFERENCES),
+            with_interval(comparisons, DIFFERENCES),
             keys,
             _CHANGES,
         ),
@@ -105,16 +101,21 @@ def _basis(row: dict[str, Any]) -> str:
     return f"{row['schemes'] or 'no scheme'}; {categories}; {fine}"
 
 
-def _judge(row: dict[str, Any], side: str) -> str:
-    """The side's version, with its model where the two differ."""
-    name, model = row[side], row[f"{side}_model"]
-    return name if row["baseline_model"] == row["candidate_model"] else f"{name} ({model})"
+def _with_names(comparisons: pd.DataFrame, models: int) -> pd.DataFrame:
+    """With the judge's model beside each version, where there are several models."""
+    if models == 1:
+        return comparisons
+    names = {
+        side: comparisons[side].astype(str) + " (" + comparisons[f"{side}_model"].astype(str) + ")"
+        for side in ("baseline", "candidate")
+    }
+    return comparisons.assign(**names)
 
 
 def _verdicts(comparisons: pd.DataFrame) -> Iterator[Text]:
     """One sentence for each comparison that could be made."""
     for row in records(comparisons, list(comparisons.columns)):
-        baseline, candidate = (plain(_judge(row, side)) for side in ("baseline", "candidate"))
+        baseline, candidate = (plain(row[side]) for side in ("baseline", "candidate"))
         if row["verdict"] is None:
             continue
         what = {
@@ -143,7 +144,7 @@ def _notes(versions: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[Text]:
 
 
 def _of_comparison(row: dict[str, Any]) -> Iterator[str]:
-    baseline, candidate = (plain(_judge(row, side)) for side in ("baseline", "candidate"))
+    baseline, candidate = (plain(row[side]) for side in ("baseline", "candidate"))
     who = f"{candidate} against {baseline}"
     if not row["n"]:
         yield f"{who}: no trajectory with a known outcome was judged by both"

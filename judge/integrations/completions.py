@@ -9,8 +9,8 @@
 - An environment may have `judge_state` (text, or what JSON can say), which the judge sees after the last
   step, and `judge_outcome`, as the column. They should be attributes or properties: TRL offers every public
   method to the policy as a tool. `get_reward` is never called.
-- A run's id is random unless a column gives one: equal completions are common, and to a log that knew them by
-  their content they would be one.
+- A run's id is random unless a column gives each completion one of its own: a trainer repeats the rows of a
+  dataset, and reports would take runs of one id, or of equal texts, for one run that was judged again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from judge.integrations.rows import holds_picture, plain
 
 __all__ = ["records"]
 
@@ -42,9 +44,17 @@ def records(
     """
     count = len(prompts)
     lists = {name: held for name, held in columns.items() if isinstance(held, list) and len(held) == count}
+    if not _tell_apart(lists.get("trajectory_id", [])):
+        del lists["trajectory_id"]
     rows = [{name: held[at] for name, held in lists.items()} for at in range(count)]
     together = zip(prompts, completions, rows, environments or [None] * count, strict=True)
     return [{**_record(*each), "step": step} for each in together]
+
+
+def _tell_apart(ids: Sequence[Any]) -> bool:
+    """Whether no two are equal: an id that a row of a dataset brings is that of all its rollouts."""
+    there = [str(each) for each in ids if each is not None]
+    return len(set(there)) == len(there)
 
 
 def _record(prompt: Any, completion: Any, row: Mapping[str, Any], environment: Any) -> dict[str, Any]:
@@ -74,6 +84,7 @@ def _of(environment: Any, name: str) -> Any:
 
 def _outcome(stored: Any) -> dict[str, Any] | None:
     """What a verifier said; a text of that name is the dataset's own affair."""
+    stored = plain(stored)
     if isinstance(stored, int | float):
         return {"reward": stored}
     return dict(stored) if isinstance(stored, Mapping) else None
@@ -95,7 +106,7 @@ def _illustrated(messages: list[Any], row: Mapping[str, Any]) -> list[Any]:
     images = row.get("images") or [row.get("image")]
     parts = [{"type": "image", "image": image} for image in images if image is not None]
     asked = [at for at, message in enumerate(messages) if message.get("role") == "user"]
-    if not parts or not asked or any(part.get("image") for part in _parts(messages)):
+    if not parts or not asked or any(map(holds_picture, _parts(messages))):
         return messages
     message = messages[asked[-1]]
     content = message.get("content") or ""
@@ -103,6 +114,6 @@ def _illustrated(messages: list[Any], row: Mapping[str, Any]) -> list[Any]:
     return [*messages[: asked[-1]], {**message, "content": [*told, *parts]}, *messages[asked[-1] + 1 :]]
 
 
-def _parts(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _parts(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
     contents = (message.get("content") for message in messages)
     return [part for content in contents if isinstance(content, list) for part in content]

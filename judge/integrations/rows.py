@@ -14,14 +14,15 @@ from typing import Any
 
 from judge.schema import Reward
 
-__all__ = ["PASSED", "figures", "illustrated", "plain", "prompt_of", "record"]
+__all__ = ["PASSED", "figures", "holds_picture", "illustrated", "plain", "prompt_of", "record"]
 
 PASSED = (
     *("instruction", "question", "context", "tools", "category"),
-    *("task_id", "trajectory_id", "group", "step", "outcome"),
+    *("task_id", "group", "step", "outcome"),
 )
 """`instruction` (or `question`) goes over the prompt's own words. Judges see `context` and `tools`, but not
-the ids and `outcome`, which is a verifier's number or {"reward", ...}. `step` is the training step."""
+the ids and `outcome`, which is a verifier's number or {"reward", ...}. `step` is the training step. A row's
+`trajectory_id` is not among them: all rollouts of the row have it, and a log would take them for one."""
 
 _NAMES = ("group", "task_id", "instruction", "question")
 
@@ -39,8 +40,8 @@ def plain(value: Any) -> Any:
 def record(row: Mapping[str, Any], messages: Any, text: str | None = None) -> dict[str, Any]:
     """The record of one rollout; `text` is what the agent said after `messages`, None where they are all.
 
-    Messages that are no list stay as they are: the reader says what is wrong with them. An id that is not
-    given is random: equal texts are common, and to a log that knew them by their content they would be one.
+    Messages that are no list stay as they are: the reader says what is wrong with them. The id is random:
+    equal texts are common, and to a log that knew them by their content they would be one.
     """
     passed = {name: row[name] for name in PASSED if row.get(name) is not None}
     if isinstance(passed.get("outcome"), int | float):
@@ -110,7 +111,12 @@ def _role(message: Any) -> Any:
 
 def _is_bare(message: Any) -> bool:
     """Whether it is a tool's and holds no picture."""
-    return _role(message) == "tool" and not any("image" in part for part in _parts(message.get("content")))
+    return _role(message) == "tool" and not any(map(holds_picture, _parts(message.get("content"))))
+
+
+def holds_picture(part: Any) -> bool:
+    """Whether a part of a message's content is a picture, and no bare placeholder for one."""
+    return isinstance(part, Mapping) and any(part.get(name) is not None for name in ("image", "image_url"))
 
 
 def _parts(content: Any) -> list[Any]:

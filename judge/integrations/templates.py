@@ -19,7 +19,9 @@ _ROLES = {
 }
 _SPECIAL = r"<[|｜][^\s<>|｜]{1,40}[|｜]>|</?s>|<(?:bos|eos|pad|start_of_turn|end_of_turn)>"
 _AT_START = re.compile(rf"\A(?:\s|{_SPECIAL})*")
-_AT_END = re.compile(rf"(?:\s|{_SPECIAL})*\Z")
+_LAST = re.compile(rf"(?:{_SPECIAL})\Z")
+_LONGEST = 44
+"""No special token has more characters."""
 _TAIL = 80
 """So many characters of a prompt tell where it ends, in a query that begins differently."""
 
@@ -70,7 +72,7 @@ def read_prompt(text: str) -> Prompt:
     for template in _TEMPLATES:
         if (prompt := template.read(text)) is not None:
             return prompt
-    return Prompt([{"role": "user", "content": _AT_END.sub("", _AT_START.sub("", text), count=1)}])
+    return Prompt([{"role": "user", "content": _without_end(_AT_START.sub("", text))}])
 
 
 def response_of(query: str, prompt: str) -> str:
@@ -84,4 +86,20 @@ def response_of(query: str, prompt: str) -> str:
         text = query[len(prompt) :]
     else:
         text = query.partition(tail)[2] if tail in query else query
-    return _AT_END.sub("", text, count=1)
+    return _without_end(text)
+
+
+def _without_end(text: str) -> str:
+    """Without white space and special tokens at the end, in time that grows with their length alone.
+
+    A policy may well fill its budget with line feeds: one pattern for all of it would try at each of them.
+    """
+    end = len(text)
+    while end:
+        if text[end - 1].isspace():
+            end -= 1
+        elif last := _LAST.search(text, max(end - _LONGEST, 0), end):
+            end = last.start()
+        else:
+            break
+    return text[:end]

@@ -80,7 +80,7 @@ async def judge_reward(
 
     Raises ConfigError or RubricError for settings that cannot be used, such as no endpoint.
     """
-    judge = _judge(rubric_version, settings, within_s, on_abstain)
+    judge = _judge(rubric_version, settings, within_s, on_abstain, log_as)
     step = getattr(trainer_state, "global_step", None)
     samples = records(prompts, completions, columns, environments, step)
     started = time.perf_counter()
@@ -106,7 +106,7 @@ def judge_reward_sync(
     **columns: Any,
 ) -> list[float | None]:
     """As judge_reward, for a trainer that awaits nothing. The judge's calls are as concurrent as there."""
-    judge = _judge(rubric_version, settings, within_s, on_abstain)
+    judge = _judge(rubric_version, settings, within_s, on_abstain, log_as)
     step = getattr(trainer_state, "global_step", None)
     samples = records(prompts, completions, columns, environments, step)
     started = time.perf_counter()
@@ -115,12 +115,15 @@ def judge_reward_sync(
     return _settled(rewards, samples, _chosen(on_abstain, judge))
 
 
-def _judge(
-    rubric_version: Any, settings: Mapping[str, Any] | None, within_s: float, on_abstain: Any
-) -> Judge:
+def _judge(rubric_version: Any, settings: Any, within_s: Any, on_abstain: Any, log_as: Any) -> Judge:
     # A dataset's column of the same name arrives here as a list, in place of what a partial had set.
-    if not isinstance(rubric_version, str | None):
-        raise ConfigError(f"rubric_version is a {type(rubric_version).__name__}; is it a column? Rename that")
+    given = {
+        **{"rubric_version": rubric_version, "settings": settings, "within_s": within_s},
+        **{"on_abstain": on_abstain, "log_as": log_as},
+    }
+    for name, value in given.items():
+        if isinstance(value, list):
+            raise ConfigError(f"{name} is a list; is it a column? Rename that")
     if on_abstain not in get_args(OnAbstain):
         raise ConfigError(f"on_abstain is {on_abstain!r}; it is one of {', '.join(get_args(OnAbstain))}")
     return judge_for(rubric_version, settings, within_s=within_s)

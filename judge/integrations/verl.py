@@ -77,9 +77,10 @@ async def compute_score(
         on_abstain = 0.0
     if reward.value is None and on_abstain == "raise":
         raise JudgeError(reward.error_kind or "", reward.error or "the judgement failed")
-    score = recent.settled(judge, rows.prompt_of(record), reward)
     if reward.value is None and not isinstance(on_abstain, str):
         score = float(on_abstain)
+    else:
+        score = recent.settled(judge, rows.prompt_of(record), reward)
     return {"score": score, **rows.figures(reward)}
 
 

@@ -48,7 +48,7 @@ def test_numbers_in_strings_are_numbers(frame_of, given, number):
 
 
 @pytest.mark.parametrize(
-    "given", ["high", "1/2", "inf", "nan", "1_0", math.inf, math.nan, 10**400, "9e999", {}]
+    "given", ["high", "1/2", "inf", "nan", "1_0", math.inf, math.nan, 10**400, "9e999", 1e200, {}]
 )
 def test_what_is_no_finite_number_is_missing(frame_of, given):
     assert frame_of([{"reward": given}])["reward"].isna().all()

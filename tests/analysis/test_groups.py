@@ -83,6 +83,7 @@ def test_rollouts_are_grouped_by_their_group_and_else_by_their_task(grouped):
         ("judge_model", ["judge-b", "judge-a"]),
         ("step", [2, 10]),
         ("step", [None, 0]),
+        ("step", ["--5", "007"]),
         ("repeat", [1, 0]),
     ],
 )

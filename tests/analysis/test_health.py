@@ -188,6 +188,28 @@ def test_hacking_needs_sound_outcomes_and_steps_that_are_numbers(found_in, row, 
     assert found_in(rows)["reward_hacking"]["severity"] == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("graded", "severity", "told"),
+    [
+        (lambda share: share, "warn", "the verifier's mean outcome by -0.48"),
+        (lambda share: 100 * share, "unknown", "none is 1"),
+        (lambda share: 1.0 if share > 0.5 else -1.0, "warn", "pass rate"),
+    ],
+)
+def test_reward_hacking_where_outcomes_are_grades(found_in, row, graded, severity, told):
+    chance, rows = random.Random(4), []
+    for step in range(20):
+        for task in range(30):
+            share = 0.8 - 0.025 * step + 0.1 * chance.random()
+            fields = {"trajectory_id": f"{step}-{task}", "task_id": f"t{task}", "step": step}
+            rows.append(
+                row(outcome=graded(share), reward=0.3 + 0.02 * step + 0.1 * chance.random(), **fields)
+            )
+    found = found_in(rows)["reward_hacking"]
+    assert found["severity"] == severity
+    assert told in found["meaning"]
+
+
 def lengths(rise, spread=0.05):
     def fields(number, chance):
         ease = number // 4 % 5
@@ -217,6 +239,26 @@ def test_successes_that_are_long_and_score_high_are_no_length_bias(found_in, run
         }
 
     assert found_in(runs(400, fields))["length_bias"]["severity"] == "ok"
+
+
+def test_longer_runs_that_solved_more_are_no_length_bias(found_in, runs):
+    def fields(_, chance):
+        solved = chance.randrange(4)
+        return {
+            "score": 0.1 * solved,
+            "outcome": solved / 4,
+            "frame_count": 2 * solved + chance.randrange(1, 3),
+        }
+
+    assert found_in(runs(400, fields))["length_bias"]["severity"] == "ok"
+
+
+def test_rows_without_a_category_are_compared_with_one_another(found_in, row):
+    rows = [
+        row(trajectory_id=f"{at}", task_id=f"{at}", category=None, frame_count=at + 1, score=at / 100)
+        for at in range(60)
+    ]
+    assert found_in(rows)["length_bias"]["severity"] == "warn"
 
 
 def test_without_siblings_runs_of_one_category_are_compared(found_in, row):

@@ -132,6 +132,18 @@ def test_what_the_repeats_cannot_tell_is_noted(runs_of, repeated):
     assert notes(*runs_of([*alike, *repeated([True, False], "t1")])) == []
 
 
+def test_a_coin_is_not_called_lenient_because_one_run_was_repeated(runs_of, repeated):
+    tossed = [
+        row
+        for number in range(60)
+        for row in repeated([number % 2 == 0], f"t{number}", task_id=f"t{number}", outcome=0.0)
+    ]
+    agreeing = repeated([True, True], "again", task_id="again", outcome=0.0)
+    found = figures(runs_of([*tossed, *agreeing])[1])
+    assert found["reading"] == "not enough data"
+    assert "settled FPR 0.51 on 1 tasks, of 10 needed" in found["advice"]
+
+
 @pytest.mark.parametrize("cause", [name for name in JUDGES if name != "at the level"])
 @pytest.mark.parametrize("kind", ["flips", "bar"])
 def test_the_reading_names_the_cause_of_synthetic_judges(cause, kind):

@@ -67,4 +67,4 @@ def test_without_repeats_misses_are_strict_or_noisy():
 def test_a_log_of_one_class_cannot_tell_the_other():
     found, said = read(LOW, LOW, NOTHING, {"disagreement": 40, "fnr": 40, "fpr": 0}, 0.0, math.nan)
     assert found == "not enough data"
-    assert "no run has an outcome that failed" in said
+    assert "no run with another outcome was judged twice" in said

@@ -91,6 +91,13 @@ def test_judges_of_different_models_are_told_apart(shown, rows):
     assert "b (judge-b) is right less often than b (judge-a)" in text
 
 
+def test_comparisons_of_several_models_are_told_apart(shown, rows):
+    of_models = [rows(version, version == "b", judge_model=model) for model in "mn" for version in "bc"]
+    text = words(shown([row for each in of_models for row in each]))
+    for model in "mn":
+        assert f"c ({model}) is right less often than b ({model})" in text
+
+
 def test_one_task_is_said_to_say_nothing_about_others(shown, rows):
     text = shown([{**each, "task_id": "same"} for each in [*rows("b", True), *rows("c", False)]])
     assert "all pairs are of one task" in words(text)

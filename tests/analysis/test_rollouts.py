@@ -112,6 +112,20 @@ def test_the_judges_success_stands_in_for_an_unknown_outcome(write_log, row, unk
     assert (found["static_v1"]["t0"].outcome, found["static_v1"]["t0"].is_judged) == (1.0, True)
 
 
+@pytest.mark.parametrize("steps", ["none", 3, 0.5, True, {"0": 1}, [None, 1, {"label": [1]}, {}]])
+def test_steps_of_another_shape_have_no_labels(write_log, row, steps):
+    assert logged_rollouts([write_log([row(steps=steps)])])["static_v1"]["t0"].tiers == ()
+
+
+@pytest.mark.parametrize(
+    ("spelled", "outcome"),
+    [({"outcome": "0"}, 0.0), ({"outcome": "odd"}, 1.0), ({"outcome": None, "success": "no"}, 0.0)],
+)
+def test_outcomes_are_read_as_in_the_other_views(write_log, row, spelled, outcome):
+    fields = {"outcome_status": None, **spelled}
+    assert logged_rollouts([write_log([row(**fields)])])["static_v1"]["t0"].outcome == outcome
+
+
 def test_a_run_without_any_outcome_is_left_out(write_log, row):
     assert logged_rollouts([write_log([row(outcome=None, error="timeout")])]) == {"static_v1": {}}
 

@@ -142,13 +142,15 @@ def test_no_string_or_number_of_json_breaks_a_row(tmp_path, file, query):
         '{"trajectory_id": "\\ud800", "reason": "a\\u0000b", "parts": {"\\udc00": 1}}',
         '{"trajectory_id": 123456789012345678901234567890, "attempts": 99999999999999999999, "flags": "odd"}',
         '{"reward": NaN, "score": Infinity, "usage": [1], "omitted": 3, "error": {"kind": null}}',
+        '{"reward": 1e200, "cost": 1e100}',
         "torn",
     ]
     (tmp_path / "log.jsonl").write_text("\n".join(lines))
     bad = []
-    assert write_sqlite([tmp_path / "log.jsonl"], file, on_bad=bad.append) == 3
+    assert write_sqlite([tmp_path / "log.jsonl"], file, on_bad=bad.append) == 4
     assert len(bad) == 1
     assert query("SELECT reward, score, error_kind FROM reward_log")[2] == (None, None, "unknown")
+    assert query("SELECT reward, cost FROM reward_log")[3] == (None, 1e100)
     assert query("SELECT flags FROM reward_log")[1] == ('"odd"',)
 
 

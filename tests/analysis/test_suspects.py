@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from analysis import suspects
@@ -109,6 +111,11 @@ def test_odd_names_and_long_reasons_do_no_harm(first_of, failure):
     assert (found["trajectory_id"], found["category"]) == ('["a", 1]', '{"x": 1}')
     assert found["reason"].startswith("one two long")
     assert len(found["reason"]) == 160
+
+
+def test_an_outcome_that_is_no_number_is_unknown(first_of, failure):
+    (found,) = first_of([failure(run="a", met="yy", outcome="1e400")]).rows.to_dict("records")
+    assert math.isnan(found["outcome"])
 
 
 def test_no_more_rows_than_a_reader_could_want(first_of, failure):

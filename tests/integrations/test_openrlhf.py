@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import json
 import pickle
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ MESSAGES = [
     {"role": "system", "content": "You are terse."},
     {"role": "user", "content": "Name a fjord.\nOne."},
 ]
+SCREENS = {"messages": [{"role": "tool", "content": [1]}], "screens": ["a.png"]}
 PLAIN = "Q: Name a fjord.\nA:"
 
 
@@ -146,6 +148,21 @@ def test_where_the_response_begins_and_ends(query: str, response: str) -> None:
     assert response_of(query, CHATML) == response
 
 
+def test_a_response_of_line_feeds_takes_no_time() -> None:
+    began = time.perf_counter()
+    assert response_of(CHATML + "\n" * 100_000 + "Yes.\n", CHATML).endswith("\nYes.")
+    read_prompt(" " * 100_000 + "x" + "<|im_end|> " * 10_000 + "x")
+    assert time.perf_counter() - began < 2
+
+
+def test_rollouts_of_one_label_are_runs_of_their_own(server: LoopbackServer, tmp_path: Path) -> None:
+    for _ in range(2):
+        one(label={"trajectory_id": "row 7", "task_id": "row 7"})
+    logged = rows(tmp_path / "log")
+    assert len({row["trajectory_id"] for row in logged}) == 2
+    assert {row["task_id"] for row in logged} == {"row 7"}
+
+
 def test_silence_is_a_score_of_0_and_no_call(server: LoopbackServer) -> None:
     result = one("<|im_end|>")
     assert (result["rewards"], result["extra_logs"]["judge_abstained"], server.served) == (0.0, 0.0, 0)
@@ -195,7 +212,7 @@ def test_a_failure_gets_the_mean_of_its_prompt_else_of_all_else_the_middle(serve
 
 @pytest.mark.parametrize(
     "label",
-    [{"messages": "none"}, {"messages": [3]}, {"step": "x"}, {"images": 3}, {"tools": {1: {2}}}],
+    [{"messages": "none"}, {"messages": [3]}, {"step": "x"}, {"images": 3}, {"tools": {1: {2}}}, SCREENS],
 )
 def test_a_sample_that_cannot_be_used_is_a_failure_and_raises_nothing(
     server: LoopbackServer, label: Any
@@ -206,6 +223,13 @@ def test_a_sample_that_cannot_be_used_is_a_failure_and_raises_nothing(
 def test_a_judge_that_hangs_fails_in_time(server: LoopbackServer) -> None:
     server.script = [{"accept_then_stall_s": 60}]
     assert one(within_s=0.2)["extra_logs"]["judge_abstained"] == 1.0
+
+
+def test_a_judgement_that_took_too_long_is_in_the_log(server: LoopbackServer, tmp_path: Path) -> None:
+    one()
+    server.script = [{"accept_then_stall_s": 60}]
+    one("Else", within_s=1.5)
+    assert rows(tmp_path / "log")[-1]["error"]["kind"] == "timeout"
 
 
 def test_prompts_and_labels_may_be_missing(server: LoopbackServer) -> None:

@@ -59,6 +59,13 @@ def test_screens_go_with_the_answers_of_tools_in_order() -> None:
     assert GUI[2] == {"role": "tool", "content": "clicked"}
 
 
+def test_a_picture_of_its_own_may_be_a_url_and_a_placeholder_is_none() -> None:
+    url = {"role": "tool", "content": [{"type": "image_url", "image_url": {"url": "own.png"}}]}
+    bare = {"role": "tool", "content": [{"type": "image"}]}
+    messages = [*GUI[:2], url, GUI[3], bare, GUI[5]]
+    assert screenshots(illustrated(messages, None, ["after.png"])) == [None, "own.png", "after.png"]
+
+
 def test_screens_without_a_place_were_seen_before_the_last_message() -> None:
     glued = [GUI[0], {"role": "assistant", "content": "click(1) clicked done"}]
     assert screenshots(illustrated(glued, ["start.png"], ["1.png", "2.png"])) == ["2.png"]

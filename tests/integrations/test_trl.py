@@ -21,6 +21,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -196,6 +197,21 @@ def test_equal_completions_are_runs_of_their_own(server, rewards, tmp_path):
     logged = rows(tmp_path / "log")
     assert len({row["trajectory_id"] for row in logged}) == 4
     assert len({row["task_id"] for row in logged}) == 1
+
+
+def test_rollouts_of_one_row_are_runs_of_their_own(server, rewards, tmp_path):
+    settings = {**QUIET, "log": {"path": str(tmp_path / "log")}}
+    rewards(
+        prompts=[ASK] * 3, completions=[TOOLS] * 3, settings=settings, trajectory_id=["row 7", "row 7", 7]
+    )
+    assert len({row["trajectory_id"] for row in rows(tmp_path / "log")}) == 3
+
+
+def test_an_outcome_may_be_a_number_of_numpy(server, rewards, tmp_path):
+    settings = {**QUIET, "log": {"path": str(tmp_path / "log")}}
+    outcomes = [np.float32(0.5), np.int64(1), {"reward": np.float32(0.25)}]
+    rewards(prompts=[ASK] * 3, completions=[TOOLS] * 3, settings=settings, outcome=outcomes)
+    assert sorted(row["outcome"] for row in rows(tmp_path / "log")) == [0.25, 0.5, 1.0]
 
 
 def test_images_of_messages_and_of_columns(server, rewards):
@@ -395,8 +411,9 @@ def test_settings_that_cannot_be_used_are_told_at_once(server, rewards, monkeypa
     one = {"prompts": ["A"], "completions": ["a"]}
     with pytest.raises(ConfigError, match="on_abstain is 'nil'; it is one of group_mean, none, zero, raise"):
         rewards(**one, on_abstain="nil")
-    with pytest.raises(ConfigError, match="rubric_version is a list; is it a column"):
-        rewards(**one, rubric_version=["adapt_v1"])
+    for name in ("rubric_version", "settings", "within_s", "on_abstain", "log_as"):
+        with pytest.raises(ConfigError, match=f"{name} is a list; is it a column"):
+            rewards(**one, **{name: ["of the dataset"]})
     with pytest.raises((ConfigError, RubricError), match="no_such"):
         rewards(**one, rubric_version="no_such")
     monkeypatch.delenv("JUDGE_BASE_URL")

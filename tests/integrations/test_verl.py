@@ -144,9 +144,12 @@ def test_a_run_without_instruction_is_a_failure_that_says_so(server: LoopbackSer
     assert server.served == 0
 
 
-def test_a_number_stands_for_a_failure_and_is_marked(server: LoopbackServer) -> None:
+def test_a_number_stands_for_a_failure_and_is_marked(
+    server: LoopbackServer, caplog: pytest.LogCaptureFixture
+) -> None:
     result = asyncio.run(scored(server, "no verdict", on_abstain=0.125))
     assert result == {"score": 0.125, **dict.fromkeys(FIGURES, 0.0), "judge_abstained": 1.0}
+    assert "a mean stands in" not in caplog.text
 
 
 def test_zero_where_the_configuration_wants_that(server: LoopbackServer) -> None:
