@@ -173,7 +173,7 @@ def test_calls_that_cannot_be_used_are_named(stored, fault):
 
 def test_arguments_nested_beyond_reading_are_named():
     deep: object = 1
-    for _ in range(5000):
+    for _ in range(100_000):
         deep = [deep]
     with pytest.raises(InputError, match=r"^messages\.3\.tool_calls\.0\.arguments: nested too deeply"):
         call({"a": deep})
