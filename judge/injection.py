@@ -69,8 +69,9 @@ _KINDS: dict[str, tuple[tuple[str, ...], re.Pattern[str]]] = {
 def suspicions(texts: Iterable[str]) -> list[str]:
     """The kinds of judge-directed text found (ignore, order, addressed, verdict, role), sorted."""
     text = "\n".join(texts).lower()
+    # A list of the words found, because a generator costs more than the search for all of them.
     return sorted(
         kind
         for kind, (words, pattern) in _KINDS.items()
-        if any(word in text for word in words) and pattern.search(text)
+        if [word for word in words if word in text] and pattern.search(text)
     )
