@@ -7,7 +7,6 @@ import importlib.util
 import inspect
 import json
 import pickle
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -148,11 +147,12 @@ def test_where_the_response_begins_and_ends(query: str, response: str) -> None:
     assert response_of(query, CHATML) == response
 
 
-def test_a_response_of_line_feeds_takes_no_time() -> None:
-    began = time.perf_counter()
-    assert response_of(CHATML + "\n" * 100_000 + "Yes.\n", CHATML).endswith("\nYes.")
-    read_prompt(" " * 100_000 + "x" + "<|im_end|> " * 10_000 + "x")
-    assert time.perf_counter() - began < 2
+def test_texts_of_little_else_than_blanks_are_read_in_linear_time() -> None:
+    # Where the time grows with the square of the length, this does not end within the hour.
+    blanks = 1_000_000
+    assert response_of(CHATML + "\n" * blanks + "Yes.\n", CHATML).endswith("\nYes.")
+    (message,) = read_prompt(" " * blanks + "x" + "<|im_end|> " * 100_000 + "x").messages
+    assert message["content"].endswith("<|im_end|> x")
 
 
 def test_rollouts_of_one_label_are_runs_of_their_own(server: LoopbackServer, tmp_path: Path) -> None:
