@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,3 +16,17 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Any:
+    """Writes a log of these rows and gives its path; a row that is text becomes a line as it is."""
+
+    def write(*rows: Any) -> str:
+        path = tmp_path / "log.jsonl"
+        path.write_text(
+            "".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in rows)
+        )
+        return str(path)
+
+    return write

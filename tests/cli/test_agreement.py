@@ -1,14 +1,11 @@
-import io
 import json
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from judge import cli
+from tests.cli.called import called
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 KEYS = [
@@ -18,17 +15,8 @@ KEYS = [
 TABLE = "task,agent,human,strict,lax\na,x,1,0,yes\na,x,0,0,yes\n007,y,1,1,\n007,y,,1,no\n"
 
 
-class Result(NamedTuple):
-    exit_code: int
-    stdout: str
-    stderr: str
-
-
 def run(*arguments):
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        status = cli.run(["agreement", *(str(each) for each in arguments)])
-    return Result(status, out.getvalue(), err.getvalue())
+    return called("agreement", *arguments)
 
 
 @pytest.fixture

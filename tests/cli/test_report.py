@@ -1,14 +1,9 @@
 import csv
-import io
 import json
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
-from typing import NamedTuple
 
-import pytest
-
-from judge import cli
+from tests.cli.called import called
 
 VERSION_KEYS = [
     *("rubric_version", "judge_model", "n", "failed", "skipped", "reward_mean", "success_rate"),
@@ -24,31 +19,8 @@ def row(version="static_v1", run="t0", **fields):
     return {"rubric_version": version, "trajectory_id": run, **common, **verdict, **fields}
 
 
-@pytest.fixture
-def log(tmp_path):
-    """Writes a log of these rows and gives its path; a row that is text becomes a line as it is."""
-
-    def write(*rows):
-        path = tmp_path / "log.jsonl"
-        path.write_text(
-            "".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in rows)
-        )
-        return str(path)
-
-    return write
-
-
-class Result(NamedTuple):
-    exit_code: int
-    stdout: str
-    stderr: str
-
-
 def run(*arguments):
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        status = cli.run(["report", *(str(each) for each in arguments)])
-    return Result(status, out.getvalue(), err.getvalue())
+    return called("report", *arguments)
 
 
 def test_json_has_exactly_the_promised_keys(log):

@@ -1,23 +1,18 @@
 import csv
-import io
 import json
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from judge import cli
 from judge.config import Config
+from tests.cli.called import called
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 PARAMETERS = ["--alpha", "1", "--delta", "0.1"]
 
 
 def command(*arguments):
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        status = cli.run([str(each) for each in arguments])
-    return status, out.getvalue(), err.getvalue()
+    return called(*arguments)
 
 
 def calibration(*arguments):

@@ -1,12 +1,9 @@
 import csv
-import io
 import json
-from contextlib import redirect_stderr, redirect_stdout
-from typing import NamedTuple
 
 import pytest
 
-from judge import cli
+from tests.cli.called import called
 
 WITH_ENDS = [
     *("precision", "recall", "f1", "fpr", "accuracy", "base_rate"),
@@ -15,33 +12,14 @@ WITH_ENDS = [
 DIFFERENCES = ["accuracy_diff", "recall_diff", "fpr_diff", "reward_diff"]
 
 
-class Result(NamedTuple):
-    exit_code: int
-    stdout: str
-    stderr: str
-
-
 def run(*arguments):
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        status = cli.run(["report", *(str(each) for each in arguments), "--view", "compare"])
-    return Result(status, out.getvalue(), err.getvalue())
+    return called("report", *arguments, "--view", "compare")
 
 
 def row(version="b", run="t0", **fields):
     common = {"judge_model": "judge-a", "repeat": 0, "outcome": 1.0, "outcome_status": "ok", "error": None}
     verdict = {"success": True, "reward": 1.0, "category": "email", "task_id": run, "scheme": "score"}
     return {"rubric_version": version, "trajectory_id": run, **common, **verdict, **fields}
-
-
-@pytest.fixture
-def log(tmp_path):
-    def write(*rows):
-        path = tmp_path / "log.jsonl"
-        path.write_text("".join(json.dumps(each) + "\n" for each in rows))
-        return path
-
-    return write
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@ import json
 
 import pytest
 
-from tests.cli.test_report import log, row, run  # noqa: F401
+from tests.cli.test_report import row, run
 
 KEYS = ["rubric_version", "judge_model", "finding", "severity", "figure", "n", "meaning"]
 
 
 @pytest.fixture
-def failing(log):  # noqa: F811
+def failing(log):
     rows = [row(run=f"r{at}", task_id="t", step=at % 3, flags=["injection_suspected"]) for at in range(30)]
     return log(
         *rows, *(row(run=f"f{at}", success=None, reward=None, error={"kind": "tim\x1beout"}) for at in "abc")
@@ -45,13 +45,13 @@ def test_csv_holds_the_three_tables(failing, tmp_path):
     assert list(rows[0]) == KEYS
 
 
-def test_an_empty_log_is_no_error(log):  # noqa: F811
+def test_an_empty_log_is_no_error(log):
     assert run(log(), "--view", "health").stdout == "No rows.\n"
     empty = {"findings": [], "failures": [], "steps": []}
     assert json.loads(run(log(), "--view", "health", "--json").stdout) == empty
 
 
-def test_a_log_of_a_few_keys_is_no_error(log):  # noqa: F811
+def test_a_log_of_a_few_keys_is_no_error(log):
     path = log(
         {"trajectory_id": "007", "reward": 1}, {"flags": "odd", "parts": [1], "omitted": 3, "step": {}}
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_report import log, row, run  # noqa: F401
+from tests.cli.test_report import row, run
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 
@@ -19,7 +19,7 @@ def repeats(count, said, **fields):
 
 
 @pytest.fixture
-def mixed(log):  # noqa: F811
+def mixed(log):
     met = [{"id": "a", "met": "yes"}]
     suspect = row(run="18_19", success=False, criteria=met, reason="Not \x1b[31m polite.", evidence=[])
     return log(*repeats(40, [True, False]), suspect)
@@ -54,7 +54,7 @@ def test_csv_holds_the_three_tables(mixed, tmp_path):
     assert (only["disagreement"], only["fpr_settled"]) == ("1.0", "")
 
 
-def test_a_log_without_repeats_still_has_its_rates(log):  # noqa: F811
+def test_a_log_without_repeats_still_has_its_rates(log):
     rows = [row(run=f"r{at}", task_id=f"t{at}", success=at % 2 == 0) for at in range(40)]
     (version,) = json.loads(run(log(*rows), "--view", "noise", "--json").stdout)["versions"]
     assert (version["flip_rate"], version["fnr"], version["fnr_settled"]) == (None, 0.5, None)
@@ -62,12 +62,12 @@ def test_a_log_without_repeats_still_has_its_rates(log):  # noqa: F811
 
 
 @pytest.mark.parametrize("rows", [[], [row(success=None, reward=None, error={"kind": "timeout"})]])
-def test_a_log_without_verdicts_is_no_error(log, rows):  # noqa: F811
+def test_a_log_without_verdicts_is_no_error(log, rows):
     assert run(log(*rows), "--view", "noise").stdout == "No rows with a verdict.\n"
     assert json.loads(run(log(*rows), "--view", "noise", "--json").stdout)["versions"] == []
 
 
-def test_an_option_of_another_view_is_refused(log):  # noqa: F811
+def test_an_option_of_another_view_is_refused(log):
     result = run(log(row()), "--view", "noise", "--alpha", "1")
     assert result.exit_code == 2
     assert "--alpha" in result.stderr

@@ -1,17 +1,15 @@
 """`judge report --view tasks` and `--sqlite`, as they are typed."""
 
 import csv
-import io
 import json
 import sqlite3
-from contextlib import closing, redirect_stderr, redirect_stdout
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from judge import cli
 from judge.schema import Trajectory
+from tests.cli.called import called
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 
@@ -68,17 +66,8 @@ def trajectories(write):
     return write("runs.jsonl", [stored(task, number) for task, number, _ in runs()])
 
 
-class Result(NamedTuple):
-    exit_code: int
-    stdout: str
-    stderr: str
-
-
 def run(*arguments, view="tasks"):
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        status = cli.run(["report", "--view", view, *(str(each) for each in arguments)])
-    return Result(status, out.getvalue(), err.getvalue())
+    return called("report", "--view", view, *arguments)
 
 
 def found(*arguments):
