@@ -100,7 +100,8 @@ FLAGGED = (
         note_above=0.0,
         warn_above=0.05,
         what="verdicts were given without the screenshots",
-        advice="The endpoint refused images: use a model that sees, or set judge.vision to off and mean it.",
+        advice="judge doctor says why: use a model that sees, install adaptive-judge[vision], or set "
+        "judge.vision to off and mean it.",
     ),
     Flagged(
         name="screenshots_unreadable",

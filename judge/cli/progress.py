@@ -31,7 +31,7 @@ class Tally:
     failed: Counter[str] = field(default_factory=Counter)
     cost: float | None = None
     flags: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    """How many judgements bear exactly these flags."""
+    """How many judgements, skipped ones aside, bear exactly these flags."""
     rewarded: int = 0
     zeros: int = 0
     ones: int = 0
@@ -48,7 +48,7 @@ class Tally:
             self.judged += 1
         if reward.cost is not None:
             self.cost = (self.cost or 0.0) + reward.cost
-        if reward.flags:
+        if reward.flags and reward.error_kind != "unusable_input":
             self.flags[reward.flags] += 1
         if reward.value is not None:
             self._count_value(reward.value)

@@ -27,6 +27,11 @@ def test_flags_and_equal_rewards_are_told():
     assert "10 of 25 runs hold text that addresses the judge (40.0%)" in found[1]
 
 
+def test_flags_of_skipped_runs_count_for_nothing():
+    skipped = Reward(value=None, error_kind="unusable_input", flags=("injection_suspected",))
+    assert lines(Reward(value=1.0), *[skipped] * 5) == ["health: nothing to note in 1 judgements"]
+
+
 @pytest.mark.parametrize("kind", ["timeout", "unusable_input"])
 def test_a_run_without_a_judgement_has_no_health(kind):
     assert lines(Reward(value=None, error_kind=kind)) == []
