@@ -65,7 +65,8 @@ def settled(judge: Judge, prompt: str, reward: Reward, neutral: float = NEUTRAL)
         is_news = kind not in recent.told
         recent.told.add(kind)
     if is_news:
-        _log.warning("a judgement failed, and a mean stands in for it: %s: %s", kind, reward.error)
+        stand_in = "a neutral value" if mean is None else "a mean"
+        _log.warning("a judgement failed, and %s stands in for it: %s: %s", stand_in, kind, reward.error)
     return neutral if mean is None else mean
 
 

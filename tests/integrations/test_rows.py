@@ -125,6 +125,9 @@ def test_each_kind_of_failure_is_told_once(caplog: pytest.LogCaptureFixture) -> 
     with caplog.at_level(logging.WARNING, "judge.integrations"):
         for _ in range(3):
             assert recent.settled(judge, "p", FAILED, neutral=0.125) == 0.125
+        given(judge, "p", 1.0)
+        assert recent.settled(judge, "p", FAILED.model_copy(update={"error_kind": "refusal"})) == 1.0
     assert [record.getMessage() for record in caplog.records] == [
-        "a judgement failed, and a mean stands in for it: timeout: no verdict in time"
+        "a judgement failed, and a neutral value stands in for it: timeout: no verdict in time",
+        "a judgement failed, and a mean stands in for it: refusal: no verdict in time",
     ]
