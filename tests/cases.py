@@ -36,6 +36,15 @@ class HttpCase:
         return "connection_refused" in self.responses[0]
 
     @property
+    def timeout_s(self) -> float:
+        """The client's time limit: the case's one second scaled down where the server stalls for good.
+
+        Long elsewhere, since no pause of a busy machine may count as an attempt.
+        """
+        stalls = any(key.endswith("stall_s") for response in self.responses for key in response)
+        return 0.5 if stalls else 30.0
+
+    @property
     def first(self) -> dict[str, Any]:
         """What is expected of the first call."""
         return self.expected.get("first", self.expected)

@@ -173,7 +173,7 @@ def test_leaving_a_stream_cancels_what_is_in_flight() -> None:
     stream = judge.score_iter(runs(40))
     for _ in range(5):
         next(stream)
-    assert client.stalled.wait(5)
+    assert client.stalled.wait(30)
     stream.close()  # type: ignore[attr-defined]
     assert client.running == 0
     assert client.cancelled >= 1
@@ -217,7 +217,7 @@ def test_cancelling_one_caller_leaves_the_others_and_nothing_behind() -> None:
 
     async def caller() -> None:
         waiting = [asyncio.create_task(judge.ascore(trajectory("same"))) for _ in range(2)]
-        await asyncio.to_thread(client.stalled.wait, 5)
+        await asyncio.to_thread(client.stalled.wait, 30)
         waiting[0].cancel()
         await asyncio.sleep(0.02)
         assert (client.calls, client.running) == (1, 1)
@@ -226,15 +226,15 @@ def test_cancelling_one_caller_leaves_the_others_and_nothing_behind() -> None:
         while client.running:
             await asyncio.sleep(0.001)
 
-    asyncio.run(asyncio.wait_for(caller(), 5))
+    asyncio.run(asyncio.wait_for(caller(), 60))
     assert client.cancelled == 1
 
 
 def test_more_callers_than_slots_are_no_timeout() -> None:
     """The deadline is for judging; a wait for one of our own slots does not count."""
     with (
-        LoopbackServer(delay_s=0.1) as server,
-        connected(server, judge={"concurrency": 1, "deadline_s": 0.4}) as judge,
+        LoopbackServer(delay_s=0.3) as server,
+        connected(server, judge={"concurrency": 1, "deadline_s": 2.0}) as judge,
     ):
 
         async def all_at_once() -> list[float | None]:

@@ -60,7 +60,7 @@ def test_cancelled_work_has_unwound_when_cancel_returns() -> None:
             unwound.append(True)
 
     work = loops.Work(slow())
-    assert started.wait(5)
+    assert started.wait(30)
     work.cancel()
     assert unwound == [True]
     work.cancel()
@@ -71,7 +71,7 @@ def test_ctrl_c_in_the_waiting_thread_cancels_the_work() -> None:
 
     async def slow() -> None:
         try:
-            threading.Timer(0.05, os.kill, [os.getpid(), signal.SIGINT]).start()
+            threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
             await asyncio.sleep(3600)
         finally:
             unwound.set()

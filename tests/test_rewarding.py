@@ -16,6 +16,7 @@ import pytest
 
 from judge import JudgeError, areward_fn, reward_fn
 from judge.errors import ConfigError
+from judge.rewarding import judge_for
 from judge.testing import LoopbackServer
 from tests.pipeline.judged import FAILURE, rows
 
@@ -47,6 +48,15 @@ def test_both_forms_of_a_sample(server: LoopbackServer, sample: dict[str, Any]) 
     assert reward_fn(sample, **QUIET) == 1.0
     assert asyncio.run(areward_fn(sample, **QUIET)) == 1.0
     assert server.requests[0]["json"]["model"] == "from-env"
+
+
+@pytest.mark.parametrize(("within_s", "deadline_s"), [(None, 90.0), (20.0, 19.0), (300.0, 90.0)])
+def test_a_host_that_breaks_off_sooner_shortens_the_deadline(
+    server: LoopbackServer, within_s: float | None, deadline_s: float
+) -> None:
+    """The judge gives up first: what the host breaks off leaves no line in the log."""
+    judge = judge_for(overrides={**QUIET, "deadline_s": 90.0}, within_s=within_s)
+    assert judge.config.judge.deadline_s == deadline_s
 
 
 def test_a_sample_keeps_its_ids_and_training_step(server: LoopbackServer, tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ def test_case(case: HttpCase, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def _ask(case: HttpCase, url: str, server: LoopbackServer) -> list[Reply | JudgeError]:
-    # The cases' one second is scaled down: what stalls here stalls for good.
-    client = OpenAIClient(settings(url, max_attempts=case.client.get("max_attempts", 3), timeout_s=0.3))
+    attempts = case.client.get("max_attempts", 3)
+    client = OpenAIClient(settings(url, max_attempts=attempts, timeout_s=case.timeout_s))
     try:
         outcomes = [await outcome(client, _request(case))]
         if case.then:

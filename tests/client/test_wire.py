@@ -24,7 +24,7 @@ def test_nobody_listening_is_a_connection_error() -> None:
 @pytest.mark.parametrize("fault", ["accept_then_stall_s", "headers_then_stall_s"])
 def test_a_server_that_stalls_is_a_timeout(fault: str) -> None:
     with LoopbackServer([{fault: 3600}]) as server:
-        got = error(ask(server.base_url, timeout_s=0.1, max_attempts=2))
+        got = error(ask(server.base_url, timeout_s=0.5, max_attempts=2))
     assert (got.kind, got.attempts, len(server.requests)) == ("timeout", 2, 2)
 
 

@@ -226,9 +226,10 @@ def test_a_judge_that_hangs_fails_in_time(server: LoopbackServer) -> None:
 
 
 def test_a_judgement_that_took_too_long_is_in_the_log(server: LoopbackServer, tmp_path: Path) -> None:
-    one()
     server.script = [{"accept_then_stall_s": 60}]
-    one("Else", within_s=1.5)
+    hurried = settings(server, log={"path": str(tmp_path / "log")})
+    hurried["judge"]["deadline_s"] = 0.5
+    assert one(settings=hurried)["extra_logs"]["judge_abstained"] == 1.0
     assert rows(tmp_path / "log")[-1]["error"]["kind"] == "timeout"
 
 

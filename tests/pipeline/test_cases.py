@@ -36,8 +36,7 @@ def _judge(case: HttpCase, server: LoopbackServer, folder: Path) -> Judge:
         "base_url": f"http://127.0.0.1:{closed_port()}/v1" if case.is_refused else server.base_url,
         "max_attempts": case.client.get("max_attempts", 3),
         "max_reask": case.client.get("max_reask", 1),
-        # The cases' one second is scaled down: what stalls here stalls for good.
-        "timeout_s": 0.3,
+        "timeout_s": case.timeout_s,
     }
     return Judge(config(judge=settings, cache={"dir": folder / "cache"}, log={"path": folder / "log.jsonl"}))
 

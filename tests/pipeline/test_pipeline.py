@@ -188,7 +188,7 @@ def test_verifier_only_takes_the_reward_of_the_environment() -> None:
 def test_a_stalled_server_is_a_timeout_at_the_deadline(tmp_path: Path) -> None:
     """The whole judgement shares one deadline, and what was spent before it is in the log."""
     replies: list[dict[str, Any]] = [{"body_json": completion("prose")}, {"accept_then_stall_s": 3600}]
-    settings = {"deadline_s": 0.4, "timeout_s": 60}
+    settings = {"deadline_s": 2.0, "timeout_s": 60}
     with (
         LoopbackServer(replies) as server,
         connected(server, judge=settings, log={"path": tmp_path / "log.jsonl"}) as judge,

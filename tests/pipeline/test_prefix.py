@@ -149,7 +149,7 @@ def test_the_first_failure_ends_the_other_calls() -> None:
 def test_all_calls_of_a_run_go_out_at_once_and_are_logged(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     with (
-        LoopbackServer(delay_s=0.2) as server,
+        LoopbackServer(delay_s=0.5) as server,
         connected(server, judge={"concurrency": 8}, log={"path": log}, **GVPO) as judge,
     ):
         assert judge.score(run()).value is not None

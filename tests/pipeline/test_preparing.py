@@ -97,7 +97,7 @@ def test_a_version_with_one_category_is_not_routed(tmp_path: Path) -> None:
 
 
 def test_rollouts_of_a_task_share_the_routing_call(tmp_path: Path) -> None:
-    with LoopbackServer(delay_s=0.05) as server:
+    with LoopbackServer(delay_s=0.3) as server:
         rubrics = {"version": "adapt_v1", "router": "llm", "fine": "auto"}
         with connected(server, rubrics=rubrics, cache={"dir": tmp_path / "cache"}) as judge:
             rewards = judge.score_many([trajectory(f"r{i}", metadata={"i": i}) for i in range(3)])

@@ -26,7 +26,7 @@ def test_a_group_asks_once_for_its_fine_rubrics(tmp_path: Path, cached: bool) ->
         "cache": {"dir": tmp_path / "cache" if cached else None},
         "log": {"path": tmp_path / "log.jsonl"},
     }
-    with LoopbackServer(delay_s=0.02) as server:
+    with LoopbackServer(delay_s=0.3) as server:
         with connected(server, **sections) as judge:
             assert [reward.value for reward in judge.score_many(group())] == [1.0] * GROUP
             assert server.served == GROUP + 1
@@ -62,7 +62,7 @@ def test_a_warm_cache_answers_as_the_endpoint_did(tmp_path: Path) -> None:
 
 def test_equal_runs_in_flight_share_one_call(tmp_path: Path) -> None:
     with (
-        LoopbackServer(delay_s=0.05) as server,
+        LoopbackServer(delay_s=0.3) as server,
         connected(server, log={"path": tmp_path / "log.jsonl"}) as judge,
     ):
         rewards = judge.score_many([trajectory(f"twin{i}") for i in range(5)])
@@ -74,7 +74,7 @@ def test_equal_runs_in_flight_share_one_call(tmp_path: Path) -> None:
 
 def test_a_failure_reaches_all_who_waited_and_is_forgotten(tmp_path: Path) -> None:
     with (
-        LoopbackServer([{**FAILURE, "delay_s": 0.05}, {}]) as server,
+        LoopbackServer([{**FAILURE, "delay_s": 0.3}, {}]) as server,
         connected(server, cache={"dir": tmp_path / "cache"}) as judge,
     ):
         rewards = judge.score_many([trajectory(f"twin{i}") for i in range(3)])
@@ -85,7 +85,7 @@ def test_a_failure_reaches_all_who_waited_and_is_forgotten(tmp_path: Path) -> No
 
 def test_a_failed_fine_call_fails_the_whole_group_alike() -> None:
     with (
-        LoopbackServer([{**FAILURE, "delay_s": 0.05}, {}]) as server,
+        LoopbackServer([{**FAILURE, "delay_s": 0.3}, {}]) as server,
         connected(server, rubrics={"fine": "on"}) as judge,
     ):
         assert {reward.error_kind for reward in judge.score_many(group())} == {"bad_request"}
