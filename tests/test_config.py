@@ -171,6 +171,11 @@ class TestFile:
             Config.load(path)
         assert raised.value.message.startswith(f"{path}: ")
 
+    def test_a_file_is_not_blamed_for_what_was_laid_over_it(self, settings):
+        path = settings("judge: {model: m}\n")
+        with pytest.raises(ConfigError, match=r"^judge\.concurrency: "):
+            Config.load(path, judge={"concurrency": 0})
+
     def test_a_file_that_is_not_there_is_named(self, tmp_path):
         with pytest.raises(ConfigError, match=r"absent\.yaml: cannot be read: No such file"):
             load_yaml(tmp_path / "absent.yaml")

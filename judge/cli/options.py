@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import click
 
+from judge.config import Scheme
 from judge.readers import FORMATS
+
+SCHEMES = get_args(Scheme)
 
 logs_argument = click.argument(
     "logs",

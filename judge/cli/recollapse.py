@@ -14,10 +14,10 @@ from typing import Any
 import click
 from pydantic import ValidationError
 
-from judge.cli.options import config_option, logs_argument
-from judge.cli.stored import STEPS_MODE, Gaps, Stored, flags_of
+from judge.cli.options import SCHEMES, config_option, logs_argument
+from judge.cli.stored import Gaps, Stored, flags_of
 from judge.cli.written import refuse_overwriting, written_whole
-from judge.config import Config, RewardSection, explain
+from judge.config import STEPS_MODE, Config, RewardSection, explain
 from judge.errors import ConfigError, InputError
 from judge.log import encode_line, read_log
 from judge.pipeline.rewarded import failed, reward_of, verifier_reward
@@ -28,7 +28,7 @@ from judge.schema import Reward
 @logs_argument
 @click.option(
     "--scheme",
-    type=click.Choice(["score", "success", "tarl", "gvpo_process", "weighted"]),
+    type=click.Choice(SCHEMES),
     required=True,
     help="How verdicts become a reward; weighted needs reward.weights in the settings.",
 )

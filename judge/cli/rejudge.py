@@ -10,10 +10,17 @@ from typing import Any
 import click
 
 from judge.cli.inputs import format_teller
-from judge.cli.options import base_url_option, config_option, format_option, model_option, rubrics_option
+from judge.cli.options import (
+    SCHEMES,
+    base_url_option,
+    config_option,
+    format_option,
+    model_option,
+    rubrics_option,
+)
 from judge.cli.progress import ProgressLine, Tally
 from judge.cli.short_health import short_health
-from judge.config import EMBEDDED_MODEL, Config
+from judge.config import EMBEDDED_MODEL, STEPS_MODE, Config
 from judge.errors import InputError
 from judge.judging import Job, Judge
 from judge.log import settled_keys
@@ -108,8 +115,8 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
 @click.option("--steps", type=click.Choice(["none", "whole", "prefix"]), help="Judge single steps too.")
 @click.option(
     "--scheme",
-    type=click.Choice(["score", "success", "tarl", "gvpo_process"]),
-    help="How verdicts become a reward.",
+    type=click.Choice(SCHEMES),
+    help="How verdicts become a reward; weighted needs reward.weights in the settings.",
 )
 @click.option(
     "--repeat",
@@ -184,7 +191,7 @@ def _configured(
     if embedded and (model or base_url):
         raise click.UsageError("--embedded is a judge of its own: leave out --model and --base-url")
     judge = {"model": EMBEDDED_MODEL if embedded else model, "base_url": base_url, "concurrency": concurrency}
-    steps = steps or {"tarl": "whole", "gvpo_process": "prefix"}.get(scheme or "")
+    steps = steps or STEPS_MODE.get(scheme or "")
     said: dict[str, dict[str, Any]] = {
         "judge": {key: value for key, value in judge.items() if value is not None},
         "steps": {"mode": steps} if steps else {},

@@ -16,10 +16,7 @@ from judge.config import explain
 from judge.errors import InputError
 from judge.schema import Outcome, StepVerdict, TrajectoryVerdict
 
-__all__ = ["STEPS_MODE", "Gaps", "Stored", "flags_of"]
-
-STEPS_MODE = {"tarl": "whole", "gvpo_process": "prefix"}
-"""Scheme → the mode of step judging that its verdicts come from."""
+__all__ = ["Gaps", "Stored", "flags_of"]
 
 _LACK = {
     "verdict": "a verdict (success and score)",

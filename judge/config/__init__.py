@@ -17,6 +17,7 @@ from judge.config.loading import load_yaml, with_environment
 from judge.config.sections import (
     DEFAULT_VERSION,
     EMBEDDED_MODEL,
+    STEPS_MODE,
     CacheSection,
     Endpoint,
     FramesSection,
@@ -26,6 +27,7 @@ from judge.config.sections import (
     Price,
     RewardSection,
     RubricsSection,
+    Scheme,
     Section,
     StepsSection,
     TarlSection,
@@ -36,6 +38,7 @@ from judge.errors import ConfigError
 __all__ = [
     "DEFAULT_VERSION",
     "EMBEDDED_MODEL",
+    "STEPS_MODE",
     "CacheSection",
     "Config",
     "Endpoint",
@@ -46,6 +49,7 @@ __all__ = [
     "Price",
     "RewardSection",
     "RubricsSection",
+    "Scheme",
     "StepsSection",
     "TarlSection",
     "explain",
@@ -56,7 +60,7 @@ __all__ = [
 class Config(Section):
     """All settings of a Judge. Sections are given as mappings: Config(judge={"model": ...}).
 
-    Raises ConfigError that names the key (and, from `load`, the file) for anything it does not know.
+    Raises ConfigError for anything it does not know: it names the key and, from `load`, the file at fault.
     """
 
     judge: JudgeSection = Field(default_factory=JudgeSection)
@@ -89,7 +93,17 @@ class Config(Section):
         try:
             return cls(**with_environment(overrides, stored))
         except ConfigError as error:
-            raise ConfigError(f"{path}: {error.message}" if path else error.message) from None
+            where = f"{path}: " if path and not cls._takes(stored) else ""
+            raise ConfigError(where + error.message) from None
+
+    @classmethod
+    def _takes(cls, stored: dict[str, Any]) -> bool:
+        """Whether a file's settings can be used as they are: if so, a fault is in what was laid over them."""
+        try:
+            cls(**stored)
+        except ConfigError:
+            return False
+        return True
 
     @model_validator(mode="before")
     @classmethod
@@ -104,7 +118,7 @@ class Config(Section):
     @model_validator(mode="after")
     def _steps_for_scheme(self) -> Config:
         for scheme, key in self.reward.computed:
-            needed = {"tarl": "whole", "gvpo_process": "prefix"}.get(scheme)
+            needed = STEPS_MODE.get(scheme)
             if needed and self.steps.mode != needed:
                 wanted = f"set steps.mode to {needed} (it is {self.steps.mode})"
                 raise ValueError(f"{key} {scheme} needs step verdicts: {wanted}")

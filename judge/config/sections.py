@@ -192,6 +192,11 @@ class GvpoSection(Section):
         return self
 
 
+Scheme = Literal["score", "success", "tarl", "gvpo_process", "weighted"]
+
+STEPS_MODE = {"tarl": "whole", "gvpo_process": "prefix"}
+"""Scheme → the steps.mode that its verdicts come from; the others ask nothing of it."""
+
 Part = Literal["outcome", "success", "score", "tarl", "gvpo_process"]
 """What scheme weighted can blend: R, and the rewards of the other schemes."""
 
@@ -199,7 +204,7 @@ Part = Literal["outcome", "success", "score", "tarl", "gvpo_process"]
 class RewardSection(Section):
     """How verdicts become one number. `weights` are scheme weighted's, by part."""
 
-    scheme: Literal["score", "success", "tarl", "gvpo_process", "weighted"] = "score"
+    scheme: Scheme = "score"
     outcome_from: Literal["auto", "verifier", "judge"] = "auto"
     tarl: TarlSection = TarlSection()
     gvpo: GvpoSection = GvpoSection()

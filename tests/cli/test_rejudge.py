@@ -371,6 +371,19 @@ def test_tarl_brings_step_judging_along(tmp_path: Path, stored: Callable[..., st
     assert "outcome_from_verifier" in row["flags"]
 
 
+def test_a_blend_takes_its_weights_from_the_settings(
+    stored: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = stored(record(outcome={"reward": 1.0}))
+    assert embedded(path, "--scheme", "weighted") == 2
+    assert "reward: scheme weighted needs reward.weights" in capsys.readouterr().err
+    (tmp_path / "blend.yaml").write_text("reward: {weights: {outcome: 1, score: 3}}\n", encoding="utf-8")
+    assert embedded(path, "--scheme", "weighted", "--config", "blend.yaml") == 0
+    (row,) = rows(tmp_path / "log.jsonl")
+    assert row["parts"] == {"outcome": 1.0, "score": row["score"]}
+    assert row["reward"] == pytest.approx((1.0 + 3 * row["score"]) / 4)
+
+
 def test_other_settings_are_judged_anew(tmp_path: Path, stored: Callable[..., str]) -> None:
     path = stored(record())
     assert embedded(path) == 0
