@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote, unquote_to_bytes
 
 from judge.schema import Picture
 from judge.schema.picture import is_image, named_file, pixel_digest, unpacked
@@ -195,10 +195,16 @@ def _bytes(screenshot: Any) -> bytes:
         head, comma, data = screenshot.partition(",")
         if not comma:
             raise ValueError("a data URL without data")
-        return b64decode(data, validate=True) if head.endswith(";base64") else unquote_to_bytes(data)
+        return _decoded(data) if head.endswith(";base64") else unquote_to_bytes(data)
     if "://" in screenshot[:_SIGNATURE_BYTES]:
         raise ValueError("images are not fetched from the network: store a path or the image itself")
-    return b64decode(screenshot)
+    return _decoded(screenshot)
+
+
+def _decoded(text: str) -> bytes:
+    """Base64 as browsers take it: encoders break its lines and leave out its padding, URLs spell = as %3D."""
+    packed = "".join((unquote(text) if "%" in text else text).split())
+    return b64decode(packed + "=" * (-len(packed) % 4), validate=True)
 
 
 def _media_type(head: bytes) -> str:

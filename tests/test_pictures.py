@@ -93,6 +93,24 @@ def test_base64_without_a_data_url_is_known_by_how_it_begins(data):
     assert sent(b64encode(data).decode())[1].size == (300, 200)
 
 
+@pytest.mark.parametrize(
+    "spell",
+    [
+        lambda text: "\n".join(text[at : at + 76] for at in range(0, len(text), 76)) + "\n",
+        lambda text: f" {text}\r\n",
+        lambda text: text.rstrip("="),
+        lambda text: text.replace("=", "%3D").replace("+", "%2B").replace("/", "%2F"),
+    ],
+    ids=["broken lines", "blanks", "no padding", "quoted"],
+)
+def test_base64_is_read_as_browsers_read_it(spell):
+    data = PNG + b"\xfb\xff\xbf" * 2 + b"\0" * (-len(PNG) % 3 + 1)
+    text = b64encode(data).decode()
+    assert all(sign in text for sign in "+/=")
+    shown = pictures.show(f"data:image/png;base64,{spell(text)}", 1024)
+    assert (shown.fault, shown.sha256) == (None, hashlib.sha256(data).hexdigest())
+
+
 def test_an_image_in_memory_is_shown_as_png():
     shown = pictures.show(picture(), 1024)
     assert (shown.media_type, shown.size, shown.width, shown.height) == ("image/png", None, 64, 32)

@@ -109,6 +109,13 @@ class TestDeed:
     def test_a_call_without_a_name_is_still_shown(self):
         assert ToolCall(arguments={"a": 1}).spelled == '(no name)({"a": 1})'
 
+    @pytest.mark.parametrize("name", ["args", "input", "parameters"])
+    def test_arguments_by_another_name_are_not_lost(self, name):
+        stored = {"name": "f", "arguments": None, name: {"a": 1}}
+        assert ToolCall.model_validate(stored).spelled == 'f({"a": 1})'
+        both = {"function": {"name": "f", "arguments": ""}, name: {"a": 1}}
+        assert ToolCall.model_validate(both).spelled == "f()"
+
     def test_an_action_that_spells_the_call_is_not_repeated(self):
         step = Step(action="find(a=1)", tool_calls=[{"name": "find", "arguments": {"a": 1}}])
         assert step.deed == "find(a=1)"

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from judge.config import explain
 from judge.errors import InputError
 from judge.readers import actions, frames, messages, native, openhands, sweagent, tau
+from judge.readers.documents import name_of_run
 from judge.readers.records import read_records
 from judge.schema import Trajectory
 
@@ -29,6 +30,7 @@ FORMATS = ("auto", *_FORMATS)
 _MOST_TELLING = ("native", "frames", "tau", "sweagent", "openhands", "messages", "actions")
 """The order in which a record is tried: what has few fields of its own comes last."""
 
+_OWN_LISTS = ("steps", "frames")
 _SHOWN_FIELDS, _SHOWN_CHARS = 12, 40
 
 
@@ -93,11 +95,19 @@ def _trajectory(record: Mapping[str, Any], format: str, where: str, stem: str) -
 def _detect(record: Mapping[str, Any], where: str) -> str:
     # A table gives every row all columns: what is null is not there, unless nothing else tells the format.
     present = {name: value for name, value in record.items() if value is not None}
-    for seen in (present, record):
+    # Nor does an empty list say that the agent did nothing, where its messages or frames say what it did.
+    filled = {
+        name: value for name, value in present.items() if name not in _OWN_LISTS or not _is_empty(value)
+    }
+    for seen in (filled, present, record):
         for name in _MOST_TELLING:
             if _FORMATS[name].matches(seen):
                 return name
     raise InputError(f"{where}: unknown format: it has {_keys(record)}{_hint(record)}")
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, list | tuple) and not value
 
 
 def _keys(record: Mapping[str, Any]) -> str:
@@ -107,7 +117,9 @@ def _keys(record: Mapping[str, Any]) -> str:
 
 
 def _hint(record: Mapping[str, Any]) -> str:
-    """The way out: what wraps trajectories is no trajectory itself."""
+    """The way out: neither what wraps trajectories is one, nor a single message or event."""
+    if name := name_of_run(record):
+        return f"; it is one of many that make a run: store the list of them as {name}"
     for name, value in record.items():
         first = value[0] if isinstance(value, list) and value else None
         if isinstance(first, Mapping) and any(each.matches(first) for each in _FORMATS.values()):

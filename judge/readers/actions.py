@@ -32,7 +32,6 @@ _THOUGHTS = {"think", "thought", "thinking", "reasoning"}
 _BLAMES_ENVIRONMENT = {
     *("infra_error", "env_error", "environment_error", "system_error", "sandbox_error", "crash", "exception"),
 }
-_TRACES = ("traceback", "error", "exception")
 
 
 def matches(record: Mapping[str, Any]) -> bool:
@@ -72,12 +71,10 @@ def _step(action: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outcome(record: Mapping[str, Any], *, acted: bool) -> dict[str, Any]:
-    metadata = object_or_none(record.get("metadata"), "metadata") or {}
     own = object_or_none(record.get("outcome"), "outcome") or {}
     is_broken = str(record.get("terminal_reason")).strip().lower() in _BLAMES_ENVIRONMENT
-    is_traced = any(each.get(name) for each in (record, metadata) for name in _TRACES)
     found = {name: record.get(name) for name in ("reward", "done", "terminal_reason")}
-    if is_broken or (is_traced and not acted):
+    if is_broken or (not acted and native.is_traced(record)):
         found["status"] = "infra_error"
     found |= {name: value for name, value in own.items() if value is not None}
     if isinstance(found["reward"], bool):

@@ -1,14 +1,16 @@
 """One chat message as stored: who speaks, its text and images, and the tools it calls.
 
 - Speakers: the agent is `assistant`, `ai`, `gpt` or `model`; `user` or `human`; `system` or `developer`;
-  `tool`, `function` or `observation`. Case does not matter; any other role is an error.
+  `tool`, `function` or `observation`; `exit`, with which mini-swe-agent closes a run, comes back as a tool's
+  message does. Case does not matter; any other role is an error.
 - Null is absent. Content is text or a list of parts: text, refusal and image parts; sound, film, files and
   images stored elsewhere are named and not shown; any other part is an error. Content of a tool that is
   neither is shown as its JSON.
 - An image part holds its image as `image_url`, `image`, `url` or `path`, as base64 text in `base64` or
   `data`, or as Anthropic's `source`.
-- Calls are `tool_calls` or the older `function_call`, nested under `function` or flat, with or without an id.
-  Arguments that are a mapping, its JSON or its Python repr are kept as that mapping, all else verbatim.
+- Calls are `tool_calls`, a list or its JSON, or the older `function_call`, nested under `function` or flat,
+  with or without an id. Their `arguments` (or `input`, `args`, `parameters`) that are a mapping, its JSON or
+  its Python repr are kept as that mapping, all else verbatim.
 """
 
 from __future__ import annotations
@@ -28,9 +30,11 @@ _SPEAKERS = {
     **dict.fromkeys(("user", "human"), "user"),
     **dict.fromkeys(("system", "developer"), "system"),
     **dict.fromkeys(("tool", "function", "observation"), "tool"),
+    "exit": "exit",
 }
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 _IMAGES = frozenset({"image_url", "input_image", "image"})
+_ARGUMENTS = ("arguments", "input", "args", "parameters")
 _NOT_SHOWN = frozenset({"input_audio", "audio", "audio_url", "video", "video_url", "file", "input_file"})
 
 
@@ -142,7 +146,7 @@ def _media_type(part: Mapping[str, Any]) -> str:
 
 
 def calls_of(message: Message) -> list[tuple[dict[str, Any], str]]:
-    stored = message.fields.get("tool_calls") or []
+    stored = _listed(message.fields.get("tool_calls") or [])
     if not isinstance(stored, list | tuple):
         raise InputError(f"{message.place}.tool_calls: must be a list (it is a {type(stored).__name__})")
     if not stored and "function_call" in message.fields:
@@ -156,12 +160,23 @@ def _call(place: str, stored: Any) -> tuple[dict[str, Any], str]:
         raise InputError(f"{place}: must be an object (it is a {type(stored).__name__})")
     nested = stored.get("function") or stored.get("custom")
     inner = nested if isinstance(nested, Mapping) else stored
-    given = inner.get("arguments")
-    arguments = _mapping(inner.get("input") if given is None else given)
+    given = (inner[name] for name in _ARGUMENTS if inner.get(name) is not None)
+    arguments = _mapping(next(given, None))
     name = text_of(f"{place}.name", inner.get("name"))
     number = None if stored.get("id") is None else text_of(f"{place}.id", stored["id"])
     spelled = ToolCall(name=name, arguments=text_of(f"{place}.arguments", arguments)).spelled
     return {"name": name, "arguments": arguments, "id": number}, spelled
+
+
+def _listed(calls: Any) -> Any:
+    """The list that a text of calls spells, as tables store it; anything else as it is."""
+    if not isinstance(calls, str):
+        return calls
+    try:
+        found = json.loads(calls)
+    except (ValueError, RecursionError):
+        return calls
+    return found if isinstance(found, list) else [] if found is None else calls
 
 
 def _mapping(arguments: Any) -> Any:

@@ -1,8 +1,10 @@
 """A dialogue → steps: what the formats `messages` and `tau` share, beyond the single message (`chat`).
 
-- A step is one message of the agent; what came back is all that follows until its next one. One message back
-  is the observation as it is; where several came back or were called for, each is headed by its speaker, a
-  tool's by its name and the number of the call: by `tool_call_id`, else in order.
+- A step is one message of the agent; what came back is all that follows until its next one, but for results
+  whose `tool_call_id` names an earlier step's call, and belong to that step. One message back is the
+  observation as it is; where several came back or were called for, each is headed by its speaker, a tool's by
+  its name and the number of the call: by `tool_call_id`, else in order.
+- Blocks of calls and results in the content are taken apart first, as `blocks` says.
 - Before the first step: system messages are the policy, user messages the request; what user and tools said
   is the opening. An agent that speaks first begins with a step, and the first answer is then the request.
 - `action` is the calls, one a line, or without calls what was said (a refusal too). `text` is the reasoning
@@ -24,11 +26,14 @@ from itertools import pairwise
 from typing import Any
 
 from judge.errors import InputError
+from judge.readers.blocks import unblocked
 from judge.readers.chat import Message, calls_of, read_message, text_of
 from judge.readers.checked import object_or_none
 from judge.readers.step_labels import StepNumbers, renumbered
 
 _REASONING = ("reasoning_content", "reasoning", "thinking")
+_Calls = Sequence[tuple[dict[str, Any], str]]
+"""The calls of a step, each as keyword arguments of ToolCall and as it is spelled."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +61,19 @@ def read(
     `is_error` tells a message back that reports a failed call in the words of the format's own tools.
     Raises InputError that names the place.
     """
-    messages = [read_message(index, place, value) for index, (place, value) in enumerate(stored)]
-    starts = [message.index for message in messages if message.speaker == "agent"]
+    placed = list(stored)
+    messages = [
+        read_message(index, *each) for index, found in enumerate(placed) for each in unblocked(*found)
+    ]
+    starts = [at for at, message in enumerate(messages) if message.speaker == "agent"]
     before = messages[: starts[0]] if starts else messages
+    calls = [calls_of(messages[start]) for start in starts]
+    followers = [messages[start + 1 : end] for start, end in pairwise([*starts, len(messages)])]
     steps: list[dict[str, Any]] = []
     images = _images(before)
-    for start, end in pairwise([*starts, len(messages)]):
-        answers = messages[start + 1 : end]
-        steps.append(_step(messages[start], answers, is_error) | _shown(images))
-        images = _images(answers)
+    for start, made, answers, seen in zip(starts, calls, _answers(calls, followers), followers, strict=True):
+        steps.append(_step(messages[start], made, answers, is_error) | _shown(images))
+        images = _images(seen)
     if steps and images:
         steps.append({"role": "environment", "action_type": "end"} | _shown(images))
     asked = [message.text for message in before if message.speaker == "user"]
@@ -74,7 +83,7 @@ def read(
         request=joined(asked) or joined(later[:1]),
         opening=joined(message.seen for message in before if message.speaker != "system"),
         steps=steps,
-        length=len(messages),
+        length=len(placed),
     )
 
 
@@ -113,6 +122,18 @@ def number_at(place: str, value: Any) -> float:
     )
 
 
+def _answers(calls: Sequence[_Calls], followers: Sequence[Sequence[Message]]) -> list[list[Message]]:
+    """What came back to each step: the messages that follow it, but for results of an earlier step's call."""
+    found: list[list[Message]] = [[] for _ in calls]
+    callers: dict[str, int] = {}
+    for position, (made, seen) in enumerate(zip(calls, followers, strict=True)):
+        callers |= {call["id"]: position for call, _ in made if call["id"] is not None}
+        for answer in seen:
+            number = _number(answer) if answer.speaker == "tool" else None
+            found[position if number is None else callers.get(number, position)].append(answer)
+    return found
+
+
 def _images(messages: Iterable[Message]) -> list[Any]:
     return [image for message in messages for image in message.images]
 
@@ -123,9 +144,8 @@ def _shown(images: Sequence[Any]) -> dict[str, Any]:
 
 
 def _step(
-    message: Message, answers: Sequence[Message], is_error: Callable[[Message], bool]
+    message: Message, calls: _Calls, answers: Sequence[Message], is_error: Callable[[Message], bool]
 ) -> dict[str, Any]:
-    calls = calls_of(message)
     said = joined([message.text, text_of(f"{message.place}.refusal", message.fields.get("refusal"))])
     thoughts = (message.fields.get(name) for name in _REASONING)
     thought = next((text for text in thoughts if isinstance(text, str) and text.strip()), "")
@@ -161,12 +181,16 @@ def _observation(answers: Sequence[Message], calls: Sequence[Mapping[str, Any]])
 
 def _answered(answer: Message, calls: Sequence[Mapping[str, Any]], waiting: Sequence[int]) -> int | None:
     """Which waiting call is answered: the one of that id, else the first of that name or of any."""
-    given, name = answer.fields.get("tool_call_id"), answer.fields.get("name")
-    number = None if given is None else text_of(f"{answer.place}.tool_call_id", given)
+    number, name = _number(answer), answer.fields.get("name")
     by_id = [at for at in waiting if number is not None and calls[at]["id"] == number]
     unnumbered = [at for at in waiting if number is None or calls[at]["id"] is None]
     in_order = [at for at in unnumbered if name in (None, calls[at]["name"])]
     return next(iter(by_id or in_order), None)
+
+
+def _number(answer: Message) -> str | None:
+    given = answer.fields.get("tool_call_id")
+    return None if given is None else text_of(f"{answer.place}.tool_call_id", given)
 
 
 def _error(answer: Message, is_error: Callable[[Message], bool]) -> bool | str:

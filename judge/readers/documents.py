@@ -47,7 +47,7 @@ def read_document(path: object, data: bytes, on_bad: OnBad = None) -> Records:
         yield str(path), _whole(path, text)
         return
     for position, record in enumerate(_elements(path, text)):
-        if position == 0 and (name := _name_of_run(record)):
+        if position == 0 and (name := name_of_run(record)):
             yield str(path), {name: list(_elements(path, text))}
             return
         if isinstance(record, dict):
@@ -92,7 +92,7 @@ def _cut(text: str, end: str) -> str:
     return "" if text.rstrip().endswith(end) else f"; the file ends without its {end}: it was cut short"
 
 
-def _name_of_run(first: Any) -> str | None:
+def name_of_run(first: Any) -> str | None:
     """What a list with this first element is all together; None where each element is a run."""
     if not isinstance(first, Mapping):
         return None

@@ -8,10 +8,12 @@
 - `images` beside the messages, as data sets for vision models have it, fills the parts {"type": "image"} in
   their order where there are as many; else it is metadata, and the images are told of and not shown.
 - instruction: the text in `instruction`, `question`, `task` or `prompt`, in this order; else the request.
-- context: `policy`, `tools` (`tools` or `functions`), and, beside an instruction of the record's own,
-  `first_observation`, the opening. An entry of the record's own context wins.
-- outcome: `outcome`, with `reward` where it holds none. A record with `error` or `traceback` and without
-  steps is an infra_error; after steps nothing says who broke, so that the run counts.
+- context: `policy` (without a system message the record's `system`), `tools` (`tools` or `functions`), and,
+  beside an instruction of the record's own, `first_observation`, the opening. An entry of the record's own
+  context wins.
+- outcome: `outcome`, with `reward` where it holds none. A run without steps is an infra_error where the
+  record, its metadata or info, or the `extra` of a message "exit" holds a traceback, error or exception.
+  After steps nothing says who broke, so that the run counts.
 - `id` names the task, or the run where task_id is there too: two runs of one task may share it.
 - Step labels are renumbered as `step_labels` says. All else (gold answers, errors) goes to metadata.
 """
@@ -22,9 +24,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from judge.errors import InputError
+from judge.readers import native
 from judge.readers.chat import is_placeholder, text_of
 from judge.readers.checked import objects
-from judge.readers.dialogue import Dialogue, leftover, number_at, object_at, read
+from judge.readers.dialogue import Dialogue, joined, leftover, number_at, object_at, read
 
 _OTHER_FORMATS = ("steps", "frames", "traj", "trajectory", "history")
 _INSTRUCTIONS = ("instruction", "question", "task", "prompt")
@@ -59,7 +62,7 @@ def fields(record: Mapping[str, Any], stem: str) -> dict[str, Any]:
         "instruction": instruction,
         "context": _context(record, dialogue, instruction),
         "steps": dialogue.steps,
-        "outcome": _outcome(record, dialogue),
+        "outcome": _outcome(record, dialogue, messages),
     }
 
 
@@ -97,7 +100,7 @@ def _context(record: Mapping[str, Any], dialogue: Dialogue, instruction: str) ->
     stored = record.get("context")
     own = {"context": stored} if isinstance(stored, str) else object_at("context", stored)
     found = {
-        "policy": dialogue.policy,
+        "policy": dialogue.policy or _system(record),
         "tools": record.get("tools") or record.get("functions"),
         "first_observation": "" if dialogue.opening == instruction else dialogue.opening,
         **own,
@@ -105,13 +108,22 @@ def _context(record: Mapping[str, Any], dialogue: Dialogue, instruction: str) ->
     return {name: text for name in found if (text := text_of(f"context.{name}", found[name] or ""))}
 
 
-def _outcome(record: Mapping[str, Any], dialogue: Dialogue) -> dict[str, Any]:
+def _system(record: Mapping[str, Any]) -> str:
+    """The text of `system`, where Anthropic's requests have what others say in a first message."""
+    told = record.get("system")
+    parts = told if isinstance(told, list | tuple) else (told,)
+    texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
+    return joined(text for text in texts if isinstance(text, str))
+
+
+def _outcome(record: Mapping[str, Any], dialogue: Dialogue, messages: Sequence[_Placed]) -> dict[str, Any]:
     found = object_at("outcome", record.get("outcome"))
     if "reward" in found:
         found["reward"] = number_at("outcome.reward", found["reward"])
     elif record.get("reward") is not None:
         found["reward"] = number_at("reward", record["reward"])
-    if not dialogue.steps and (record.get("error") or record.get("traceback")):
+    ends = [{"info": message.get("extra")} for _, message in messages if message.get("role") == "exit"]
+    if not dialogue.steps and any(map(native.is_traced, [record, *ends])):
         found.setdefault("status", "infra_error")
     return found
 

@@ -2,7 +2,8 @@
 
 Unknown fields go to `metadata`. `context` is taken from `metadata.policy` and `metadata.initial_observation`
 where it is null or absent, `group` from `metadata.group` where it is absent: a null group says that there is
-none.
+none. A run without steps is an infra_error where the record, its metadata or info holds a traceback, error or
+exception and its outcome states no status.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from judge.errors import InputError
 from judge.readers.checked import object_or_none
 
 _LISTS = {"steps", "frames", "actions", "messages", "prompt", "traj", "trajectory", "history"}
+_TRACES = ("traceback", "error", "exception")
 _CONTEXT = {"policy": "policy", "initial_observation": "first_observation"}
 
 
@@ -31,6 +33,12 @@ def has_list(field: str, record: Mapping[str, Any]) -> bool:
     return is_list or (field in record and (_LISTS - {field}).isdisjoint(record))
 
 
+def is_traced(record: Mapping[str, Any]) -> bool:
+    """Whether it tells of an error that belongs to no step."""
+    holders = (record, record.get("metadata"), record.get("info"))
+    return any(each.get(name) for each in holders if isinstance(each, Mapping) for name in _TRACES)
+
+
 def fields(record: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
     """The record as keyword arguments of Trajectory."""
     if record.get("steps") is None:
@@ -38,6 +46,9 @@ def fields(record: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
         raise InputError(f"steps: {state}; a run in which the agent did nothing has an empty list")
     metadata = object_or_none(record.get("metadata"), "metadata")
     found = dict(record)
+    outcome = record.get("outcome") or {}
+    if not record["steps"] and is_traced(record) and isinstance(outcome, Mapping):
+        found["outcome"] = {"status": "infra_error", **{k: v for k, v in outcome.items() if v is not None}}
     if metadata:
         if record.get("context") is None:
             found["context"] = {name: metadata[key] for key, name in _CONTEXT.items() if metadata.get(key)}

@@ -17,12 +17,17 @@ Older lines have events without id and source whose fields lie flat, or pairs [a
   arguments and bookkeeping. `text` is the thought; a message has nothing else. Null is "".
 - `error` is set by an observation "error", by extras.error true, and by the file editor's own "ERROR:". A
   non-zero exit code stands under the output and is no error: a grep that finds nothing has one too.
+- An image, of an observation (see `openhands_observation`) or of a message's `image_urls`, belongs to the
+  step that its text belongs to, as `screenshot` (of several the last; the others are `earlier_images`). One
+  from before the first step is a step of its own at the start, of the role environment, without an action and
+  a `source_index`, and never judged.
 - `git_patch`, the agent's diff in the end, joins the last observation, as "(empty)" where it is.
 - `error` of the record without any step is infra_error, and the one case that needs no instruction. After
   steps it is so only where it names what OpenHands calls fatal (AgentRuntime...Error, ConnectionError);
   "Agent reached maximum iteration" and the like are the agent's own: ok.
-- The reward is report.resolved, unless report.error_eval says that the verifier broke. `success`,
-  `comment_success` and `result_explanation` are a model's guess, and metadata.
+- The reward is report.resolved, unless report.error_eval says that the verifier broke; without a report, the
+  web benchmarks' test_result.reward, whose -1 says so. `success`, `comment_success` and `result_explanation`
+  are a model's guess, and metadata.
 - instance_id, or owner/repo#number of the issue, is task and group; a bare list takes the file's name. A run
   has no name. Of `metadata` only _KEPT_OF_METADATA and the model (`agent`) stay: llm_config may hold keys.
 """
@@ -30,13 +35,14 @@ Older lines have events without id and source whose fields lie flat, or pairs [a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from judge.errors import InputError
 from judge.readers.chat import text_of
 from judge.readers.checked import object_or_none
-from judge.readers.dialogue import joined
+from judge.readers.dialogue import joined, number_at
+from judge.readers.openhands_observation import image_urls, observed
 
 _SILENT = {
     *("recall", "null", "agent_state_changed", "change_agent_state", "start", "pause", "resume", "stop"),
@@ -48,7 +54,12 @@ _BOOKKEEPING = {
     *("llm_metrics", "thought", "impl_source", "is_confirmed", "confirmation_state", "action_risk"),
     *("security_risk", "keep_prompt", "kernel_init_code", "hidden"),
 }
+_VIEW = {
+    **{"role": "environment", "action_type": "message"},
+    "observation": "(an image from before the first step)",
+}
 _FATAL = re.compile(r"AgentRuntime\w*Error|\bConnectionError")
+_NO_REWARD = -1
 _OTHER_FORMATS = {"steps", "frames", "actions", "messages", "traj", "trajectory"}
 _KEPT = (
     *("instance_id", "instance", "issue", "issue_type", "base_commit", "git_patch", "test_result", "report"),
@@ -82,7 +93,7 @@ def fields(record: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
         # A run that never began is set aside unjudged: its null instruction must not end the reading.
         "instruction": instruction or "(the record holds no instruction)",
         "context": {name: text for name, text in context.items() if text},
-        "steps": run.steps,
+        "steps": [*run.views, *run.steps] if run.steps else [],
         "outcome": outcome,
         "metadata": _metadata(record),
     }
@@ -95,6 +106,7 @@ class _Run:
 
     def __init__(self) -> None:
         self.steps: list[dict[str, Any]] = []
+        self.views: list[dict[str, Any]] = []
         self.context: dict[str, str] = {}
         self.asked: list[str] = []
         self.strays: list[str] = []
@@ -120,39 +132,42 @@ class _Run:
 
     def _act(self, event: Mapping[str, Any], place: str, number: int) -> None:
         step = _step(event, place, number)
+        images = image_urls(_inner(event, "args", place), f"{place}.args")
         if _is_agents(event, place):
-            self._by_id[number] = self._begin(step)
+            self._by_id[number] = _illustrate(self._begin(step), images)
         else:
-            self._hear(joined([step["text"], step["action"]]), self.asked)
+            self._hear(joined([step["text"], step["action"]]), images, self.asked)
 
     def _begin(self, step: dict[str, Any]) -> dict[str, Any]:
         self.steps.append(step)
         self._waiting = step
         return step
 
-    def _hear(self, text: str, early: list[str]) -> None:
+    def _hear(self, text: str, images: list[str], early: list[str]) -> None:
         """What answers no action joins the step before; before the first step it goes to `early`."""
         if self.steps:
-            self._answer(self.steps[-1], text)
+            self._answer(self.steps[-1], text, images)
         else:
             early.append(text)
+            self.views += [{**_VIEW, "screenshot": image} for image in images]
 
-    def _answer(self, step: dict[str, Any], text: str) -> None:
+    def _answer(self, step: dict[str, Any], text: str, images: Sequence[str] = ()) -> None:
         step["observation"] = joined([step["observation"], text])
+        _illustrate(step, images)
         if step is self._waiting:
             self._waiting = None
 
     def _observe(self, event: Mapping[str, Any], place: str, number: int) -> None:
         extras = _inner(event, "extras", place)
-        text, cause = _seen(event, extras, place), event.get("cause")
+        seen, cause = observed(event, extras, place), event.get("cause")
         step = (self._by_id.get(cause) if isinstance(cause, int) else None) or self._waiting
         if step is None and event["observation"] == "error" and event.get("source") != "environment":
             step = self._begin({"observation": "", "source_index": number})
         if step is None:
-            self._hear(text, self.strays)
+            self._hear(seen.text, seen.images, self.strays)
         else:
-            self._answer(step, text)
-            step |= _signals(event["observation"], text, extras)
+            self._answer(step, seen.text, seen.images)
+            step |= seen.signals
 
     def deliver(self, record: Mapping[str, Any]) -> None:
         """Let the last step show the diff that the agent left behind, or that there was none."""
@@ -214,6 +229,15 @@ def _step(event: Mapping[str, Any], place: str, number: int) -> dict[str, Any]:
     }
 
 
+def _illustrate(step: dict[str, Any], images: Sequence[str]) -> dict[str, Any]:
+    """Let the step show the last of its images, and keep the others."""
+    if images:
+        before = [*step.get("earlier_images", ()), step.get("screenshot"), *images[:-1]]
+        earlier = [image for image in before if image is not None]
+        step |= {"screenshot": images[-1]} | ({"earlier_images": earlier} if earlier else {})
+    return step
+
+
 def _deed(kind: str, args: Mapping[str, Any], place: str) -> str:
     if kind in ("message", "think"):
         return ""
@@ -226,25 +250,6 @@ def _deed(kind: str, args: Mapping[str, Any], place: str) -> str:
         if name not in _BOOKKEEPING and value is not None and value is not False and value != {}
     }
     return f"{kind}({text_of(place, given) if given else ''})"
-
-
-def _seen(event: Mapping[str, Any], extras: Mapping[str, Any], place: str) -> str:
-    code = extras.get("exit_code", _mapping(extras.get("metadata")).get("exit_code"))
-    noted = f"(exit code {code})" if isinstance(code, int) and code else ""
-    return joined([text_of(f"{place}.content", event.get("content")), noted])
-
-
-def _signals(kind: str, text: str, extras: Mapping[str, Any]) -> dict[str, Any]:
-    """What an observation says beside its text: a failure, a screenshot, the address of the page."""
-    found: dict[str, Any] = {}
-    refused = kind in ("edit", "read") and text.startswith("ERROR:\n")
-    if kind == "error" or extras.get("error") is True or refused:
-        found["error"] = True
-    if isinstance(shot := extras.get("screenshot"), str) and shot.startswith("data:image/"):
-        found["screenshot"] = shot
-    if isinstance(url := extras.get("url"), str):
-        found["state"] = url
-    return found
 
 
 def _instruction(record: Mapping[str, Any], asked: list[str]) -> str:
@@ -263,8 +268,11 @@ def _outcome(record: Mapping[str, Any], *, acted: bool) -> dict[str, Any]:
     outcome: dict[str, Any] = {"status": "infra_error" if broke else "ok"}
     report = record.get("report") or _mapping(record.get("test_result")).get("report")
     resolved = _mapping(report).get("resolved")
+    given = _mapping(record.get("test_result")).get("reward")
     if isinstance(resolved, bool) and not _mapping(report).get("error_eval"):
         outcome |= {"reward": float(resolved), "verifier": "report.resolved"}
+    elif report is None and isinstance(given, int | float) and given != _NO_REWARD:
+        outcome |= {"reward": number_at("test_result.reward", given), "verifier": "test_result.reward"}
     return outcome
 
 

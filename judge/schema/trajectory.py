@@ -51,7 +51,10 @@ StepError = Annotated[bool | str, BeforeValidator(_as_error)]
 
 
 class ToolCall(BaseModel):
-    """One tool call of a step; `arguments` is kept as stored, because a broken string is evidence."""
+    """One tool call of a step; `arguments` is kept as stored, because a broken string is evidence.
+
+    Where it is absent, `args`, `input` or `parameters` are the arguments, as other records name them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -63,8 +66,14 @@ class ToolCall(BaseModel):
     @classmethod
     def _flat(cls, call: Any) -> Any:
         """Chat completions nest name and arguments under `function`."""
-        nested = call.get("function") if isinstance(call, Mapping) else None
-        return {**call, **nested} if isinstance(nested, Mapping) else call
+        if not isinstance(call, Mapping):
+            return call
+        nested = call.get("function")
+        flat = {**call, **nested} if isinstance(nested, Mapping) else call
+        if flat.get("arguments") is not None:
+            return flat
+        given = (flat[name] for name in ("args", "input", "parameters") if flat.get(name) is not None)
+        return {**flat, "arguments": next(given, None)}
 
     @property
     def spelled(self) -> str:

@@ -19,6 +19,7 @@ def message(**stored):
         *((role, "user") for role in ("user", "human", "USER")),
         *((role, "system") for role in ("system", "developer")),
         *((role, "tool") for role in ("tool", "function", "observation")),
+        ("exit", "exit"),
     ],
 )
 def test_roles_have_aliases(role, speaker):
@@ -158,9 +159,25 @@ def test_calls_are_nested_flat_custom_or_of_the_older_kind():
     assert calls_of(older) == [({"name": "c", "arguments": {}, "id": None}, "c({})")]
 
 
+@pytest.mark.parametrize("name", ["arguments", "input", "args", "parameters"])
+def test_arguments_go_by_many_names(name):
+    calls = [{"name": "f", "arguments": None, name: {"a": 1}}, {"function": {"name": "g", name: "{'a': 1}"}}]
+    assert [spelled for _, spelled in calls_of(message(tool_calls=calls))] == ['f({"a": 1})', 'g({"a": 1})']
+
+
+@pytest.mark.parametrize(
+    ("stored", "spelled"),
+    [('[{"id": "c1", "function": {"name": "f", "arguments": "{}"}}]', ["f({})"]), ("[]", []), ("null", [])],
+)
+def test_calls_may_be_stored_as_json(stored, spelled):
+    assert [each for _, each in calls_of(message(tool_calls=stored))] == spelled
+
+
 @pytest.mark.parametrize(
     ("stored", "fault"),
     [
+        ({"tool_calls": '[{"id": '}, r"messages\.3\.tool_calls: must be a list \(it is a str\)"),
+        ({"tool_calls": '{"id": "c1"}'}, r"messages\.3\.tool_calls: must be a list \(it is a str\)"),
         ({"tool_calls": "add"}, r"messages\.3\.tool_calls: must be a list \(it is a str\)"),
         ({"tool_calls": [{}, 7]}, r"messages\.3\.tool_calls\.1: must be an object"),
         ({"function_call": "add"}, r"messages\.3\.function_call: must be an object"),

@@ -127,6 +127,17 @@ def test_calls_without_ids_are_answered_in_order():
     assert step["observation"] == "add (call 1): 3\nadd (call 2): 4"
 
 
+def test_a_result_that_comes_late_belongs_to_the_step_that_called_for_it():
+    later = said("assistant", tool_calls=[{"id": "c9", "function": {"name": "sub"}}])
+    late = said("tool", "3", tool_call_id="c0", error="overflow")
+    run = dialogue(ASKED, calling("add"), later, late, said("tool", "1", tool_call_id="c9"))
+    assert [(step["observation"], step["error"]) for step in run.steps] == [("3", "overflow"), ("1", False)]
+    run = dialogue(ASKED, calling("add"), calling("add"), late, said("tool", "?", tool_call_id="c7"))
+    assert [step["observation"] for step in run.steps] == ["", "add: 3\ntool: ?"]
+    run = dialogue(ASKED, calling("add"), said("assistant", "Wait"), {**late, "role": "user"})
+    assert [step["observation"] for step in run.steps] == ["", "3"]
+
+
 def test_what_several_speakers_brought_back_says_who_spoke():
     back = [said("tool", "3", tool_call_id="c0"), said("user", "Well?"), said("system", "One turn left")]
     (step,) = dialogue(ASKED, calling("add"), *back).steps

@@ -26,12 +26,18 @@ def test_fields_of_frames_and_sample_that_are_unknown_are_kept():
 
 
 def test_a_record_with_steps_is_native_whatever_else_it_has():
-    run = trajectory_from({**SAMPLE, "steps": []})
-    assert (run.steps, run.metadata["frames"]) == ((), FRAMES)
+    run = trajectory_from({**SAMPLE, "steps": [{"action": "a"}]})
+    assert (len(run.steps), run.metadata["frames"]) == (1, FRAMES)
 
 
 def test_no_frames_at_all_is_a_run_in_which_nothing_was_done():
-    assert trajectory_from({**SAMPLE, "frames": []}).is_empty
+    run = trajectory_from({**SAMPLE, "frames": []})
+    assert (run.is_empty, run.outcome.status) == (True, "ok")
+
+
+def test_no_frames_beside_a_traceback_are_the_environments_failure():
+    run = trajectory_from({**SAMPLE, "frames": [], "info": {"traceback": "Traceback ..."}})
+    assert run.outcome.status == "infra_error"
 
 
 @pytest.mark.parametrize(

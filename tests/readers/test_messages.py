@@ -168,7 +168,31 @@ def test_the_outcome_is_the_verifiers_number_or_nothing(more, reward, status):
     assert (outcome.reward, outcome.status) == (reward, status)
 
 
-@pytest.mark.parametrize("told", [{"error": "socket closed"}, {"traceback": ["line 1"]}])
+def test_the_system_prompt_beside_the_messages_is_the_policy_where_no_message_is_one():
+    blocks = [{"type": "text", "text": "Be kind"}, "Be short", {"type": "text", "text": None}, 7]
+    for system, policy in (("Be kind", "Be kind"), (blocks, "Be kind\n\nBe short")):
+        assert trajectory({"messages": TALK[1:], "system": system}).context == {"policy": policy}
+    assert trajectory({"messages": TALK, "system": "Be quick"}).context == {"policy": "Be kind"}
+    assert trajectory({"messages": TALK[1:], "system": {"a": 1}}).context == {}
+
+
+def test_how_mini_swe_agent_ends_a_run_comes_back_to_its_last_step():
+    end = {"role": "exit", "content": "+print('hi')", "extra": {"exit_status": "Submitted"}}
+    run = trajectory({"messages": [ASKED, {"role": "assistant", "content": "submit"}, end], "info": {}})
+    assert [(step.action, step.observation) for step in run.steps] == [("submit", "+print('hi')")]
+    for extra, status in (({"traceback": "Traceback ..."}, "infra_error"), ({}, "ok"), (7, "ok")):
+        run = trajectory({"messages": [ASKED, {**end, "extra": extra}]})
+        assert (run.instruction, run.steps, run.outcome.status) == ("Sum 1 and 2", (), status)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"error": "socket closed"},
+        {"traceback": ["line 1"]},
+        {"info": {"exception": "socket closed"}},
+    ],
+)
 def test_an_error_without_steps_is_the_environments(told):
     run = trajectory({"messages": [ASKED], **told})
     assert (run.steps, run.outcome.status, run.metadata) == ((), "infra_error", told)

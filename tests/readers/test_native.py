@@ -135,3 +135,19 @@ def test_public_data_is_read_to_the_last_step(name, runs, steps, broken_environm
     assert sum(run.outcome.status != "ok" for run in read) == broken_environments
     assert len({run.trajectory_id for run in read}) == runs
     assert all(run.group and run.metadata["source"] for run in read if name != "web_gui")
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ({"traceback": "Traceback ..."}, "infra_error"),
+        ({"metadata": {"error": "no browser"}, "outcome": None}, "infra_error"),
+        ({"info": {"exception": "no browser"}, "outcome": {"reward": 0, "status": None}}, "infra_error"),
+        ({"error": "no browser", "outcome": {"status": "ok"}}, "ok"),
+        ({"error": "no browser", "steps": [{"action": "click"}]}, "ok"),
+        ({"error": None, "metadata": {"traceback": ""}}, "ok"),
+        ({}, "ok"),
+    ],
+)
+def test_a_traceback_without_a_step_is_the_environments_failure(told, status):
+    assert trajectory_from({"instruction": "Book", "steps": [], **told}).outcome.status == status

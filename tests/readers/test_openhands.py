@@ -1,6 +1,7 @@
 """OpenHands' events → trajectories: what is a step, whose an observation is, what a record says of its run.
 
-Not covered: how the file is opened and a bare list of events becomes a record (test_records, test_documents).
+Not covered: how the file is opened and a bare list of events becomes a record (test_records, test_documents);
+images (test_openhands_observation).
 """
 
 from __future__ import annotations
@@ -273,12 +274,21 @@ def test_a_run_that_never_began_needs_no_instruction():
         ({"test_result": {"report": {"resolved": False}}}, 0.0),
         ({"test_result": {"report": {"resolved": False, "error_eval": True}}}, None),
         ({"test_result": {"report": {"resolved": None}}}, None),
+        ({"test_result": {"report": {"resolved": None}, "reward": 1.0}}, None),
         ({"test_result": True}, None),
     ],
 )
 def test_only_a_verifiers_report_is_a_reward(change, reward):
     outcome = read({**RECORD, **change}).outcome
     assert (outcome.reward, outcome.verifier) == (reward, None if reward is None else "report.resolved")
+
+
+@pytest.mark.parametrize(
+    ("stored", "reward"), [(1.0, 1.0), (0, 0.0), (-1.0, None), (None, None), ("1", None)]
+)
+def test_web_benchmarks_store_their_reward_and_minus_one_where_their_check_broke(stored, reward):
+    outcome = read({**RECORD, "test_result": {"reward": stored}}).outcome
+    assert (outcome.reward, outcome.verifier) == (reward, None if reward is None else "test_result.reward")
 
 
 def test_a_models_guess_and_the_gold_patch_are_metadata_and_a_key_is_nowhere():
@@ -325,6 +335,7 @@ def test_two_runs_of_a_task_have_two_names():
         ({"history": [{**RUN_LS, "args": "ls"}]}, "history.0.args: must be an object (it is a str)"),
         ({"history": [{**SAW_LS, "extras": [1]}]}, "history.0.extras: must be an object (it is a list)"),
         ({"history": [RUN_LS], "instruction": "", "instance": None}, "instruction: missing"),
+        ({"test_result": {"reward": float("nan")}}, "test_result.reward: must be a finite number"),
     ],
 )
 def test_what_cannot_be_used_is_named_by_its_field(change, message):

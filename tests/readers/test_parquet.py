@@ -1,4 +1,4 @@
-"""Rows of a Parquet file → records: absent is not null, JSON text is read, damage is named."""
+"""Rows of a Parquet file → records: absent is not null, nested columns are what JSON has, damage is named."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def stored(tmp_path: Path) -> Stored:
     pyarrow = pytest.importorskip("pyarrow", reason="pyarrow, which writes Parquet, is not installed")
     from pyarrow.parquet import write_table
 
-    def write(*rows: Row, **options: Any) -> Path:
+    def write(*rows: Row, schema: Any = None, **options: Any) -> Path:
         path = tmp_path / "runs.parquet"
-        write_table(pyarrow.Table.from_pylist(list(rows)), path, **options)
+        write_table(pyarrow.Table.from_pylist(list(rows), schema), path, **options)
         return path
 
     return write
@@ -55,6 +55,80 @@ def test_a_null_in_a_struct_was_absent_and_one_in_a_column_is_null(stored):
         {"steps": steps, "frames": None},
         {"steps": None, "frames": ["a"]},
     ]
+
+
+def test_a_map_is_an_object_with_the_keys_of_its_row(stored):
+    pa = pytest.importorskip("pyarrow")
+    texts, numbers = (
+        pa.map_(pa.string(), pa.string()),
+        pa.map_(pa.int8(), pa.list_(pa.map_(pa.string(), pa.int8()))),
+    )
+    step = pa.struct({"action": pa.string(), "args": texts})
+    schema = pa.schema({"steps": pa.list_(step), "metadata": texts, "labels": numbers})
+    steps = [{"action": "click", "args": {"x": "1", "y": None}}, {"args": {}}, {"action": "done"}]
+    rows = [
+        {"steps": steps, "metadata": {}, "labels": {7: [{"a": 1}, {}, None], 8: None}},
+        {"steps": [], "metadata": [("a", "first"), ("a", "last")], "labels": None},
+    ]
+    assert records(stored(*rows, schema=schema)) == [
+        {"steps": steps, "metadata": {}, "labels": {"7": [{"a": 1}, {}, None], "8": None}},
+        {"steps": [], "metadata": {"a": "last"}, "labels": None},
+    ]
+
+
+@pytest.mark.parametrize("name", ["steps", "frames", "actions", "messages", "trajectory", "prompt"])
+def test_a_struct_of_lists_is_a_list_of_objects(stored, name):
+    lists = {"action": ["click", None], "observation": ["", "done"], "state": None, "seen": [[1], [2, 3]]}
+    row = {name: lists, "labels": {"step": [0], "label": [1]}}
+    assert records(stored(row, {name: {"action": []}}, {name: None})) == [
+        {
+            name: [
+                {"action": "click", "observation": "", "seen": [1]},
+                {"observation": "done", "seen": [2, 3]},
+            ],
+            "labels": {"step": [0], "label": [1]},
+        },
+        {name: [], "labels": None},
+        {name: None, "labels": None},
+    ]
+
+
+def test_tool_calls_and_images_in_a_struct_of_lists_are_found(stored):
+    call = {
+        "id": ["c1", "c2"],
+        "function": [{"name": "f", "arguments": "{}"}, {"name": "g", "arguments": None}],
+    }
+    messages = {
+        "role": ["user", "assistant"],
+        "content": ["Look", None],
+        "tool_calls": [None, call],
+    }
+    [run] = read_trajectories(stored({"messages": messages}))
+    assert [call.spelled for call in run.steps[0].tool_calls] == ["f({})", "g()"]
+    frames = {"action": ["a", "b"], "screenshot": [{"bytes": PNG, "path": None}, None]}
+    [run] = read_trajectories(stored({"instruction": "Look", "frames": frames}))
+    assert [(step.action, step.screenshot) for step in run.steps] == [("a", PNG), ("b", None)]
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        (
+            {"steps": {"action": ["a", "b"], "text": ["c"]}},
+            "steps: lists of one length make a list of objects; these differ (action 2, text 1)",
+        ),
+        (
+            {"messages": {"role": ["user"], "tool_calls": [{"id": ["1"], "name": []}]}},
+            "messages.0.tool_calls: lists of one length make a list of objects; these differ (id 1, name 0)",
+        ),
+        ({"steps": {"action": ["a"], "text": "c"}}, "steps: must be a list"),
+    ],
+)
+def test_a_struct_that_is_no_list_of_objects_names_row_and_column(stored, row, fault):
+    path = stored({"instruction": "Look", **row})
+    with pytest.raises(InputError) as raised:
+        list(read_trajectories(path))
+    assert raised.value.message == f"{path}:row 1: {fault}"
 
 
 def test_json_text_is_read_where_it_may_stand(stored):
