@@ -20,7 +20,7 @@ from analysis.compare import group_values
 from analysis.statistics import CELLS, RATES, SHARES, bootstrap, rates
 from judge.errors import InputError
 
-__all__ = ["AGREEMENT", "agree", "choose_predictors", "read_table", "truths"]
+__all__ = ["AGREEMENT", "agree", "choose_predictors", "nearly_predictors", "read_table", "truths"]
 
 AGREEMENT = ["name", "n", *CELLS, *RATES]
 """The figures of one predictor, as `judge agreement --json` names them."""
@@ -35,13 +35,19 @@ _HEADER_ROW = 1
 def read_table(path: Path) -> pd.DataFrame:
     """The rows of a CSV file with a header, every cell the text that it is; the index counts rows from 2.
 
-    Rows without any text are passed over. Raises InputError where the file is empty, no UTF-8 (with or
-    without a byte order mark), no CSV, or has an unnamed or a repeated column; OSError where it cannot be
-    read.
+    Cells are separated by what the header has of comma, semicolon and tab, in this order. Rows without any
+    text are passed over. Raises InputError where the file is empty, no UTF-8 (with or without a byte order
+    mark), no CSV, or has an unnamed or a repeated column; OSError where it cannot be read.
     """
     try:
         rows = pd.read_csv(
-            path, header=None, dtype=object, encoding="utf-8-sig", na_filter=False, skip_blank_lines=False
+            path,
+            sep=_separator(path),
+            header=None,
+            dtype=object,
+            encoding="utf-8-sig",
+            na_filter=False,
+            skip_blank_lines=False,
         )
     except pd.errors.EmptyDataError:
         raise InputError("the file is empty: a table with a header is needed") from None
@@ -83,6 +89,23 @@ def choose_predictors(table: pd.DataFrame, aside: Sequence[str | None]) -> list[
     return [name for name in map(str, table.columns) if name not in aside and _holds_verdicts(table[name])]
 
 
+def nearly_predictors(table: pd.DataFrame, aside: Sequence[str | None]) -> dict[str, str]:
+    """The columns but `aside` that hold verdicts in most cells that hold anything, but not in all.
+
+    With each, the first text that is no verdict: one such cell is enough for `choose_predictors` to leave the
+    column out, and that should not go unnoticed.
+    """
+    found = {}
+    for name in [each for each in map(str, table.columns) if each not in aside]:
+        counts = table[name].value_counts(sort=False)
+        read = [_truth(text) for text in counts.index]
+        unreadable = counts[[value is None for value in read]]
+        verdicts = counts[[value in (0.0, 1.0) for value in read]]
+        if 0 < unreadable.sum() < verdicts.sum():
+            found[name] = str(unreadable.index[0])
+    return found
+
+
 def agree(
     table: pd.DataFrame, truth: str, names: Sequence[str], *, by: str | None = None, task: str | None = None
 ) -> pd.DataFrame:
@@ -104,6 +127,12 @@ def agree(
         for name in names
     ]
     return pd.DataFrame(found, columns=[*([by] if by else []), *AGREEMENT, "left_out", *_ENDS])
+
+
+def _separator(path: Path) -> str:
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        header = lines.readline()
+    return next((mark for mark in ",;\t" if mark in header), ",")
 
 
 def _column(table: pd.DataFrame, name: str) -> pd.Series[Any]:

@@ -6,17 +6,26 @@ by are `tasks`', and what counts as asking the same is `duplicates`'.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
 from analysis.duplicates import KINDS, SIMILARITY, Instruction, find_duplicates, find_leaks
 
-__all__ = ["EXCLUDED", "REPEATED", "Choice", "choose", "instructions_of"]
+__all__ = ["EXCLUDED", "REPEATED", "Choice", "Compared", "choose", "instructions_of"]
 
 EXCLUDED = "exclude"
 REPEATED = "drop_duplicates"
+
+
+class Compared(NamedTuple):
+    """How many tasks were held against those of an evaluation, and how: by a hash only equal texts show."""
+
+    evaluation_tasks: int
+    by_text: int
+    by_hash_alone: int
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,8 @@ class Choice:
 
     `table`: the figures with `kept` and `left_out` (the reasons, ", " between them; "" for none). `left_out`:
     reason → number of tasks; of several reasons each counts. `duplicates` and `leaks` are those of
-    `find_duplicates`, among the tasks that are left by then, and `find_leaks`.
+    `find_duplicates`, among the tasks that are left by then, and `find_leaks`; `compared` is None without an
+    evaluation.
     """
 
     table: pd.DataFrame
@@ -33,6 +43,7 @@ class Choice:
     left_out: dict[str, int]
     duplicates: pd.DataFrame
     leaks: pd.DataFrame
+    compared: Compared | None
 
 
 def choose(
@@ -52,8 +63,9 @@ def choose(
     """
     tasks = list(dict.fromkeys(table["task_id"]))
     reasons = {name: set(table.loc[missed[name], "task_id"]) for name in map(str, missed)}
-    leaks = find_leaks((instructions[task] for task in tasks), evaluation, similarity)
-    if len(leaks):
+    asked, kept_out = [instructions[task] for task in tasks], list(evaluation)
+    leaks = find_leaks(asked, kept_out, similarity)
+    if kept_out:
         reasons[EXCLUDED] = set(leaks["task_id"])
     left = [task for task in tasks if not any(task in lost for lost in reasons.values())]
     duplicates = find_duplicates((instructions[task] for task in left), similarity)
@@ -64,12 +76,21 @@ def choose(
     why = {task: ", ".join(name for name, lost in reasons.items() if task in lost) for task in tasks}
     shown = table.assign(left_out=table["task_id"].astype(object).map(why))
     counts = {name: len(lost) for name, lost in reasons.items()}
-    return Choice(shown.assign(kept=shown["left_out"] == ""), left, counts, duplicates, leaks)
+    shown = shown.assign(kept=shown["left_out"] == "")
+    return Choice(shown, left, counts, duplicates, leaks, _compared(asked, kept_out))
 
 
 def instructions_of(frame: pd.DataFrame, texts: Mapping[str, str]) -> dict[str, Instruction]:
     """The instruction of each task of the frame: its text in `texts`, and the first hash in the log."""
-    known = frame.loc[frame["task_id"].notna(), ["task_id", "instruction_hash"]].astype(object)
-    first = known.groupby("task_id", sort=False)["instruction_hash"].first()
+    known = frame.loc[frame["task_id"].notna(), ["task_id", "instruction_hash"]]
+    first = known.drop_duplicates().astype(object).groupby("task_id", sort=False)["instruction_hash"].first()
     hashes = first.where(first.notna(), None)
-    return {str(task): Instruction(str(task), texts.get(str(task)), hashes[task]) for task in hashes.index}
+    return {str(task): Instruction(str(task), texts.get(str(task)), its) for task, its in hashes.items()}
+
+
+def _compared(tasks: Sequence[Instruction], evaluation: Sequence[Instruction]) -> Compared | None:
+    if not evaluation:
+        return None
+    by_text = sum(task.text is not None for task in tasks)
+    by_hash_alone = sum(task.text is None and task.hash is not None for task in tasks)
+    return Compared(len(evaluation), by_text, by_hash_alone)

@@ -11,6 +11,7 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,6 @@ __all__ = [
     "judging_tokens",
     "named",
     "number",
-    "omitted_steps",
-    "total_tokens",
     "truth",
 ]
 
@@ -72,17 +71,30 @@ class Labels:
 
 
 class Numbers:
-    """A column of floats; what `read` cannot make one of is NaN."""
+    """A column of floats; what `read` cannot make one of is NaN.
 
-    def __init__(self, read: Callable[[Any], float]) -> None:
+    `of` takes the numbers from under this key of objects.
+    """
+
+    def __init__(self, read: Callable[[Any], float], of: str | None = None) -> None:
         self._read = read
+        self._of = of
         self._column = array("d")
 
     def extend(self, values: Iterable[Any]) -> None:
-        self._column.extend(map(self._read, values))
+        if (key := self._of) is not None:
+            values = [value.get(key) if isinstance(value, dict) else None for value in values]
+        self._column.extend(self._floats(values))
 
     def series(self, name: str) -> dict[str, pd.Series[Any]]:
         return {name: _finite(self._column)}
+
+    def _floats(self, values: Iterable[Any]) -> Iterable[float]:
+        if self._read is number:
+            # Nearly all are numbers or null, and an array takes those without a call for each.
+            with suppress(TypeError, OverflowError):
+                return array("d", [math.nan if value is None else value for value in values])
+        return map(self._read, values)
 
 
 class Parts:
@@ -141,14 +153,6 @@ def truth(value: Any) -> float:
     if isinstance(value, str):
         return _SPELLINGS.get(value.strip().lower(), math.nan)
     return float(value) if isinstance(value, int | float) and value in (0, 1) else math.nan
-
-
-def total_tokens(usage: Any) -> float:
-    return number(usage.get("total_tokens")) if isinstance(usage, dict) else math.nan
-
-
-def omitted_steps(omitted: Any) -> float:
-    return number(omitted.get("steps")) if isinstance(omitted, dict) else math.nan
 
 
 def judging_tokens(calls: Any) -> float:

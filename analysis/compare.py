@@ -122,8 +122,8 @@ def pair(frame: pd.DataFrame, baseline: str, candidate: str) -> pd.DataFrame:
 
 def records(table: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
     """The rows of a table as dicts of plain values, undefined figures as None: ready for JSON."""
-    values = table[list(columns)].astype(object)
-    return values.where(values.notna(), None).to_dict("records")  # type: ignore[return-value]
+    cells = [table[name].astype(object).where(table[name].notna(), None).tolist() for name in columns]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
 
 
 def _figures(frame: pd.DataFrame, keyed: list[pd.Series[Any]], intervals: bool) -> pd.DataFrame:

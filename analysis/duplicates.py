@@ -97,7 +97,8 @@ def find_leaks(
     Columns as in `find_duplicates`, with evaluation_task for duplicate_of; of equally similar ones the first.
     Raises ValueError for a similarity outside (0, 1].
     """
-    training, kept_out = [_document(task) for task in tasks], [_document(task) for task in evaluation]
+    kept_out = [_document(task) for task in evaluation]
+    training = [_document(task) for task in tasks] if kept_out else []
     seen = _Seen(similarity, [*training, *kept_out])
     for document in kept_out:
         seen.add(document)

@@ -6,9 +6,11 @@ are not kept, so that a log of a million rows fits in memory; figures over the f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -22,8 +24,6 @@ from analysis.columns import (
     judging_tokens,
     named,
     number,
-    omitted_steps,
-    total_tokens,
     truth,
 )
 from judge.log import LONG_FIELDS, read_log
@@ -47,7 +47,7 @@ _DEFAULTS = {"rubric_version": NONE, "judge_model": NONE, "repeat": "0", "outcom
 _ALSO: dict[str, Callable[[], Column]] = {
     "flags": lambda: Labels("", flag_lines),
     "parts": Parts,
-    "omitted_steps": lambda: Numbers(omitted_steps),
+    "omitted_steps": lambda: Numbers(number, of="steps"),
     **dict.fromkeys(("frame_count", "attempts"), lambda: Numbers(number)),
     "cached": lambda: Numbers(truth),
 }
@@ -92,7 +92,7 @@ def load_frame(
     keys = [_KEYS.get(name, name) for name in columns]
     is_brief = not whole and by not in (FINE, *LONG_FIELDS)
     rows = read_log(*paths, on_bad=on_bad, brief=is_brief)
-    cells = (tuple(map(row.get, keys)) for row in rows)
+    cells = _cells(rows, keys)
     while batch := list(islice(cells, _BATCH)):
         for column, values in zip(columns.values(), zip(*batch, strict=True), strict=True):
             column.extend(values)
@@ -109,7 +109,7 @@ def _columns(by: str | None, also: Sequence[str]) -> dict[str, Column]:
     columns["error_kind"] = Labels(read=error_kind)
     columns |= {name: Numbers(number) for name in _NUMBERS}
     columns["success"] = Numbers(truth)
-    columns["tokens"] = Numbers(total_tokens)
+    columns["tokens"] = Numbers(number, of="total_tokens")
     if by == FINE:
         columns["instruction_hash"] = Labels(NONE)
         columns["fine_quotes"] = Labels("[]", lambda items: named(items, "quote"))
@@ -121,6 +121,16 @@ def _columns(by: str | None, also: Sequence[str]) -> dict[str, Column]:
         if name not in columns:
             columns[name] = _ALSO.get(name, Labels)()
     return columns
+
+
+def _cells(rows: Iterable[dict[str, Any]], keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """What each row has under these keys, two or more; None for a key that it lacks."""
+    pick = itemgetter(*keys)
+    for row in rows:
+        try:
+            yield pick(row)
+        except KeyError:
+            yield tuple(map(row.get, keys))
 
 
 def _last_that_counts(frame: pd.DataFrame) -> pd.DataFrame:

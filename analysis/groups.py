@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, pairwise
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.compare import records
 from analysis.frame import NONE
@@ -31,6 +34,7 @@ __all__ = [
 GROUP_COLUMNS = ("group", "step")
 """What `load_frame` has to load besides its own columns."""
 
+Floats = NDArray[np.float64]
 Method = Callable[[Iterable[float | None]], list[float]]
 
 METHODS: dict[str, Method] = {"grpo": grpo, "dr_grpo": dr_grpo}
@@ -59,8 +63,9 @@ def group_rollouts(frame: pd.DataFrame, methods: Mapping[str, Method] = METHODS)
         reward=frame["reward"].where(frame["error_kind"].isna()),
     )
     table["number"] = table.groupby(_KEY, observed=True, sort=False).ngroup()
-    for name, method in methods.items():
-        table[name] = _within(table, method)
+    rewards, numbers = table["reward"].to_numpy(np.float64), table["number"].to_numpy(np.int64)
+    for name, advantages in zip(methods, _in_groups(rewards, numbers, methods.values()), strict=True):
+        table[name] = advantages
     return table[["number", *_KEY, "trajectory_id", "reward", *methods]]
 
 
@@ -120,15 +125,17 @@ def group_records(rollouts: pd.DataFrame, groups: pd.DataFrame) -> list[dict[str
     return found
 
 
-def _within(table: pd.DataFrame, method: Callable[[Iterable[float | None]], list[float]]) -> pd.Series[float]:
-    """What `method` makes of the rewards of each group, in the order of the rows."""
-    rewards: dict[int, list[float | None]] = {}
-    for number, reward in zip(table["number"], table["reward"], strict=True):
-        rewards.setdefault(number, []).append(None if math.isnan(reward) else reward)
-    # Missing rewards have an advantage too, 0.0, so that each row takes one.
-    advantages = {number: iter(method(group)) for number, group in rewards.items()}
-    in_order = [next(advantages[number]) for number in table["number"]]
-    return pd.Series(in_order, table.index, dtype="float64").where(table["reward"].notna())
+def _in_groups(rewards: Floats, numbers: NDArray[np.int64], methods: Iterable[Method]) -> Iterator[Floats]:
+    """What each method makes of the rewards of each group, in the order of the rows; NaN where one is."""
+    order = np.argsort(numbers, kind="stable")
+    by_group = [None if math.isnan(reward) else reward for reward in rewards[order].tolist()]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(numbers))]).tolist()
+    groups = [by_group[start:end] for start, end in pairwise(starts)]
+    advantages = np.empty(len(rewards))
+    for method in methods:
+        # Missing rewards have an advantage too, 0.0, so that each row takes one.
+        advantages[order] = list(chain.from_iterable(map(method, groups)))
+        yield np.where(np.isnan(rewards), math.nan, advantages)
 
 
 def _integer(label: str) -> int | str | None:

@@ -62,8 +62,8 @@ def judged_runs(frame: pd.DataFrame) -> pd.DataFrame:
     Takes a `load_frame(also=NOISE_COLUMNS)` frame; rows without a trajectory_id belong to no run. Columns:
     rubric_version, judge_model, trajectory_id, category (of its first verdict, "(none)" where missing), task
     (a code), verdicts (how many), success_share of them, score_sd (ddof 1, NaN below two), strict_suspects
-    (verdicts flagged so), outcome (1.0 or 0.0, NaN where unknown), and repeated, flipped and disagreement:
-    two or more verdicts, not all the same, and the share of their pairs that differ.
+    (verdicts flagged so), outcome (1.0 or 0.0, by the first row that knows it, else NaN), and repeated,
+    flipped and disagreement: two or more verdicts, not all alike, and the share of their pairs that differ.
     """
     verdicts = frame[mark(frame)["n"] & frame["trajectory_id"].notna()]
     grouped = verdicts.groupby([*_JUDGE, "trajectory_id"], observed=True, sort=False)
@@ -82,7 +82,7 @@ def judged_runs(frame: pd.DataFrame) -> pd.DataFrame:
         success_share=k / np.maximum(n, 1),
         score_sd=verdicts["score"].groupby(number).std().to_numpy(),
         strict_suspects=np.bincount(number, weights=flagged(verdicts, "strict_suspect")).astype(int),
-        outcome=outcome[first],
+        outcome=pd.Series(outcome).groupby(number).first().to_numpy(),
         repeated=n > 1,
         flipped=(k > 0) & (k < n),
         disagreement=ratio(k * (n - k), pairs),

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from analysis.choosing import Choice
+from analysis.choosing import Choice, Compared
 from analysis.compare import records
 from analysis.render.tables import plain, print_tables, table
 
@@ -33,6 +33,8 @@ def show_tasks(console: Console, choice: Choice) -> None:
         names = [name for name in map(str, found) if name != "similarity"]
         tables.append(table(_title(title, found), found.head(_SHOWN), names, {"similarity": "similarity"}))
     print_tables(console, [each for each in tables if each.row_count])
+    if choice.compared is not None:
+        console.print(Text(_leaks(choice.compared, len(choice.leaks))))
     console.print(Text(_summary(choice)))
 
 
@@ -64,6 +66,14 @@ def _alive(row: dict[str, Any]) -> str:
     if len(said) == 1:
         return {True: "alive", False: "dead", None: "–"}[said.pop()]
     return " ".join(name.removeprefix("alive_") for name, alive in row.items() if alive)
+
+
+def _leaks(compared: Compared, leaks: int) -> str:
+    """That nothing leaks is said too: silence could mean that nothing was compared."""
+    tasks = compared.by_text + compared.by_hash_alone
+    how = f", {compared.by_hash_alone} only for equal texts" if compared.by_hash_alone else ""
+    found = f"{leaks} to be kept out" if leaks else "none to be kept out"
+    return f"{tasks} tasks compared with {compared.evaluation_tasks} of the evaluation{how}: {found}."
 
 
 def _summary(choice: Choice) -> str:

@@ -41,7 +41,8 @@ def agreement(
 ) -> None:
     """How far stored verdicts agree with the truth, each predictor on the rows where both have a value.
 
-    1, true and yes are success, other numbers, false and no failure; empty cells are left out and counted.
+    Commas, semicolons or tabs separate the columns. 1, true and yes are success, other numbers, false and no
+    failure; empty cells are left out and counted.
     """
     try:
         tables = _tables(table, truth, predictors, by, task)
@@ -57,17 +58,26 @@ def _tables(
     path: Path, truth: str, predictors: tuple[str, ...], by: str | None, task: str | None
 ) -> dict[str, DataFrame]:
     """The rows with a truth as `judged`, `figures` of each predictor, and `by` where asked for."""
-    from analysis.agreement import agree, choose_predictors, read_table, truths
+    from analysis.agreement import agree, read_table, truths
 
     table = read_table(path)
     known = truths(table, truth) >= 0
-    names = list(dict.fromkeys(predictors)) or choose_predictors(table, (truth, by, task))
+    names = list(dict.fromkeys(predictors)) or _chosen(table, (truth, by, task))
     if not names:
         raise InputError(f"no column of verdicts beside {truth!r}: name one with --pred")
     tables = {"judged": table[known], "figures": agree(table, truth, names, task=task)}
     if by is not None:
         tables["by"] = agree(table, truth, names, by=by, task=task)
     return tables
+
+
+def _chosen(table: DataFrame, aside: tuple[str | None, ...]) -> list[str]:
+    """The columns that hold verdicts; those that nearly do are said."""
+    from analysis.agreement import choose_predictors, nearly_predictors
+
+    for name, text in nearly_predictors(table, aside).items():
+        click.echo(f"Column {name!r} left out: it holds {text!r}, which is no verdict.", err=True)
+    return choose_predictors(table, aside)
 
 
 def _as_json(tables: dict[str, DataFrame], truth: str, by: str | None) -> dict[str, Any]:

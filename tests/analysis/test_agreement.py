@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from sklearn import metrics
 
-from analysis.agreement import AGREEMENT, agree, choose_predictors, read_table, truths
+from analysis.agreement import AGREEMENT, agree, choose_predictors, nearly_predictors, read_table, truths
 from analysis.compare import records
 from judge.errors import InputError
 
@@ -107,6 +107,13 @@ def test_a_column_of_nothing_is_no_predictor(read):
     assert choose_predictors(read("human,a,b\n1,,true\n0,nan,\n"), ("human",)) == ["b"]
 
 
+def test_a_column_that_holds_verdicts_but_for_a_few_cells_is_noticed(read):
+    table = read("human,judge,note,odd\n1,1,fine,a\n0,0,,b\n0,error,no,\n0,nan,good,1\n")
+    assert choose_predictors(table, ("human",)) == []
+    assert nearly_predictors(table, ("human",)) == {"judge": "error"}
+    assert nearly_predictors(table, ("human", "judge")) == {}
+
+
 def test_empty_cells_are_left_out_on_either_side(read):
     found = figures(read("human,judge\n1,1\n,1\n0,\n0,0\n"))["judge"]
     assert (found["n"], found["left_out"], found["tp"], found["tn"]) == (2, 2, 1, 1)
@@ -147,6 +154,17 @@ def test_a_group_named_like_a_figure_is_refused(read):
 
 def test_a_byte_order_mark_is_no_part_of_a_name(read):
     assert list(read(b"\xef\xbb\xbfhuman,judge\n1,1\n")) == ["human", "judge"]
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_cells_may_stand_between_semicolons_or_tabs(read, separator):
+    table = read("\ufeffrun,human,judge\n18_19,1,0\n007,0,0\n".replace(",", separator))
+    assert table.to_numpy().tolist() == [["18_19", "1", "0"], ["007", "0", "0"]]
+    assert choose_predictors(table, ("human", "run")) == ["judge"]
+
+
+def test_a_comma_in_the_header_is_what_separates(read):
+    assert list(read("a;b,c\td\n1,2\n")) == ["a;b", "c\td"]
 
 
 @pytest.mark.parametrize(

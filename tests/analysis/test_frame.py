@@ -118,6 +118,16 @@ def test_more_rows_than_one_batch_are_all_read(frame_of, row):
     assert frame["reward"].sum() == sum(range(2_500))
 
 
+def test_odd_values_and_rows_change_nothing_in_the_rows_beside_them(frame_of, row):
+    odd = ["0.25", 10**400, {}, True, 1e200, math.nan]
+    rows = [row(trajectory_id=f"t{at}", reward=reward) for at, reward in enumerate([0.5, None, *odd, 2])]
+    frame = frame_of([*rows, {"trajectory_id": "bare", "usage": [], "reward": 3}, row(trajectory_id="last")])
+    known = frame["reward"].dropna().to_dict()
+    assert known == {0: 0.5, 2: 0.25, 5: 1.0, 8: 2.0, 9: 3.0, 10: 1.0}
+    assert frame["tokens"].dropna().to_list() == [50.0] * 10
+    assert frame["trajectory_id"].to_list()[-2:] == ["bare", "last"]
+
+
 def test_any_key_of_the_log_can_be_a_column(frame_of, row):
     frame = frame_of([row(step=3), row(trajectory_id="t1", step=[1, "x"])], by="step")
     assert frame["step"].to_list() == ["3", '[1, "x"]']

@@ -37,6 +37,14 @@ def figures(runs):
     return only
 
 
+def test_an_outcome_that_only_a_later_repeat_knows_counts(runs_of, repeated):
+    rows = [*repeated([False, True, True]), *repeated([True, True], run="t1")]
+    rows[0]["outcome"] = None
+    rows[4]["outcome_status"] = "crashed"
+    _, runs = runs_of(rows)
+    assert runs["outcome"].to_list() == [1.0, 1.0]
+
+
 def test_figures_agree_with_a_recount_in_plain_python(runs_of, row):
     chance, rows, said = random.Random(5), [], {}
     for number in range(120):

@@ -60,6 +60,13 @@ def test_only_the_named_predictors_are_compared(table):
     assert [each["name"] for each in found["predictors"]] == ["lax"]
 
 
+def test_a_judge_that_one_odd_cell_leaves_out_is_named(table):
+    text = "id,human,strict,lax\nt1,1,1,1\nt2,0,0,error\nt3,0,,0\n"
+    result = run(table(text), "--truth", "human", "--json")
+    assert [each["name"] for each in json.loads(result.stdout)["predictors"]] == ["strict"]
+    assert result.stderr == "Column 'lax' left out: it holds 'error', which is no verdict.\n"
+
+
 def test_by_adds_the_same_for_each_value(table):
     found = json.loads(run(table(), "--truth", "human", "--by", "agent", "--json").stdout)["by"]
     assert found["column"] == "agent"

@@ -90,7 +90,7 @@ def test_the_figures_of_a_log_alone(log):
     )  # fmt: skip
     assert (easy["steps"], easy["tools"], easy["alive_grpo"]) == (None, None, True)
     assert report["tasks"][2]["alive_grpo"] is False
-    assert report["chosen"] == {"tasks": 4, "kept": 4, "left_out": {}}
+    assert report["chosen"] == {"tasks": 4, "kept": 4, "left_out": {}, "compared": None}
 
 
 def test_stored_runs_add_steps_and_tools(log, trajectories):
@@ -152,7 +152,26 @@ def test_tasks_of_an_evaluation_are_kept_out(log, trajectories, write, name, lin
         ("18_19", place),
         ("007", place),
     ]
-    assert report["chosen"] == {"tasks": 4, "kept": 2, "left_out": {"exclude": 2}}
+    compared = {"evaluation_tasks": 1, "by_text": 4, "by_hash_alone": 0}
+    chosen = {"tasks": 4, "kept": 2, "left_out": {"exclude": 2}, "compared": compared}
+    assert report["chosen"] == chosen
+
+
+def test_that_no_task_leaks_is_said_and_not_left_to_silence(log, trajectories, write):
+    evaluation = write("eval.txt", ["Water the plants", "Mow"])
+    shown = run(log, "--input", trajectories, "--exclude", evaluation).stdout
+    assert "4 tasks compared with 2 of the evaluation: none to be kept out." in shown
+    assert "4 of 4 tasks kept; left out by exclude 0." in shown
+    report = found(log, "--input", trajectories, "--exclude", evaluation)
+    assert report["leaks"] == []
+    assert report["chosen"]["left_out"] == {"exclude": 0}
+    assert report["chosen"]["compared"] == {"evaluation_tasks": 2, "by_text": 4, "by_hash_alone": 0}
+
+
+def test_tasks_with_neither_text_nor_hash_were_compared_with_nothing(write):
+    rows = [judged("easy", 0, 1), {**judged("hard", 0, 0), "instruction_hash": None}]
+    shown = run(write("log.jsonl", rows), "--exclude", write("eval.txt", ["Mow"])).stdout
+    assert "1 tasks compared with 1 of the evaluation, 1 only for equal texts: none to be kept out." in shown
 
 
 def test_without_the_texts_equal_instructions_are_told_by_their_hash(log, write):
@@ -255,6 +274,7 @@ def test_the_tables_show_the_tasks_kept(log, trajectories, write, tmp_path):
     words = result.stdout.split()
     assert {"easy", "hard", "template", "alive", "pass@4", "18_19"} <= set(words)
     assert "Tasks to be kept out" in result.stdout
+    assert "4 tasks compared with 1 of the evaluation: 2 to be kept out." in result.stdout
     assert "2 of 4 tasks kept; left out by exclude 2." in result.stdout
     assert "\x1b" not in result.stdout
     with (tmp_path / "tables" / "tasks.csv").open() as file:
@@ -325,4 +345,5 @@ def test_a_file_that_is_no_database_is_bad_input(log, tmp_path):
     assert result.exit_code == 2
     assert "notes: is no SQLite database" in result.stderr
     assert (tmp_path / "notes").read_text() == "mine"
-    assert run(log, "--sqlite", log, view="summary").exit_code == 2
+    result = run(log, "--sqlite", log, view="summary")
+    assert (result.exit_code, result.stdout) == (2, "")

@@ -111,6 +111,7 @@ def report(view: str, **options: Any) -> None:
     """Compare rubric versions by their rewards, failures and agreement with the stored outcomes."""
     _check(view)
     asked = Asked(**options)
+    asked.check_sqlite()
     import_module(f"judge.cli.report.{view}").show(asked)
     asked.write_sqlite()
 

@@ -80,13 +80,17 @@ class Asked:
         except OSError as error:
             raise click.UsageError(f"--csv {folder}: cannot be written: {error.strerror or error}") from None
 
+    def check_sqlite(self) -> None:
+        """Raises click.UsageError where --sqlite is a file that is read: before a long log is, not after."""
+        if self.sqlite_file is not None:
+            refuse_overwriting("--sqlite", self.sqlite_file, [*self.logs, *self.inputs, *self.exclude])
+
     def write_sqlite(self) -> None:
         """The rows that count into --sqlite, where that was given; raises InputError if they cannot be."""
         if self.sqlite_file is None:
             return
         from analysis.sqlite import TABLE, write_sqlite
 
-        refuse_overwriting("--sqlite", self.sqlite_file, [*self.logs, *self.inputs])
         count = write_sqlite(self.logs, self.sqlite_file, on_bad=lambda _: None)
         click.echo(f"{count} rows in the table {TABLE} of {self.sqlite_file}", err=True)
 

@@ -120,6 +120,10 @@ def _print(choice: Choice, found: dict[str, DataFrame]) -> None:
     from analysis.compare import records
 
     tables = {name: records(table, list(table.columns)) for name, table in found.items()}
-    count = choice.table["task_id"].nunique()
-    chosen = {"tasks": count, "kept": len(choice.kept), "left_out": choice.left_out}
+    chosen = {
+        "tasks": choice.table["task_id"].nunique(),
+        "kept": len(choice.kept),
+        "left_out": choice.left_out,
+        "compared": choice.compared and choice.compared._asdict(),
+    }
     print_json({**tables, "chosen": chosen})
