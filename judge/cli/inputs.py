@@ -1,12 +1,18 @@
-"""Stored trajectories as commands read them."""
+"""Stored trajectories and reward logs as commands are given them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 
-__all__ = ["format_teller"]
+from judge.errors import InputError
+from judge.readers import trajectory_from
+from judge.readers.records import read_records
+
+__all__ = ["check_logs", "format_teller"]
 
 
 def format_teller() -> Callable[[str, str], None]:
@@ -22,3 +28,29 @@ def format_teller() -> Callable[[str, str], None]:
             click.echo(f"{path}: read as {format}", err=True)
 
     return tell
+
+
+def check_logs(paths: Sequence[Path]) -> None:
+    """Raises InputError for a file that is no reward log: compressed, runs to be judged, nothing to be read.
+
+    The first record decides. A log may be all torn beside others that are not; an empty file is a log without
+    rows, and a pipe can be read only once: both pass.
+    """
+    readable = [path for path in paths if not path.is_file() or not path.stat().st_size or _has_rows(path)]
+    if paths and not readable:
+        raise InputError(f"{paths[0]}: no line of it is a row of a reward log")
+
+
+def _has_rows(path: Path) -> bool:
+    first = next((record for _, record in read_records(path, on_bad=lambda _: None)), None)
+    if first is not None and "rubric_version" not in first and _is_trajectory(first):
+        raise InputError(f"{path}: holds runs, no judgements of them: judge rejudge writes a log of those")
+    return first is not None
+
+
+def _is_trajectory(record: Mapping[str, Any]) -> bool:
+    try:
+        trajectory_from(record)
+    except InputError:
+        return False
+    return True

@@ -7,16 +7,24 @@ from typing import get_args
 
 import click
 
+from judge.cli.inputs import check_logs
 from judge.config import Scheme
 from judge.readers import FORMATS
 
 SCHEMES = get_args(Scheme)
+
+
+def _checked(context: click.Context, parameter: click.Parameter, logs: tuple[Path, ...]) -> tuple[Path, ...]:
+    check_logs(logs)
+    return logs
+
 
 logs_argument = click.argument(
     "logs",
     metavar="LOG...",
     nargs=-1,
     required=True,
+    callback=_checked,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
 )
 rubrics_option = click.option(
