@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judge.errors import InputError
+from judge.readers import openhands_sdk
 from judge.readers.lines import OnBad, Records, decode, fault_of, utf_8, without_bom
 
 _BETWEEN = re.compile(r"[ \t\r\n]*(,|\])[ \t\r\n]*")
@@ -98,6 +99,8 @@ def name_of_run(first: Any) -> str | None:
         return None
     if isinstance(first.get("role"), str) and ("content" in first or "tool_calls" in first):
         return "messages"
+    if openhands_sdk.is_event(first):
+        return "history"
     is_event = "action" in first or "observation" in first
     return "history" if is_event and any(name in first for name in _EVENT) else None
 

@@ -4,7 +4,8 @@
     event: {"id", "source", "action", "args"}
        or  {"id", "source", "observation", "content", "cause", "extras"}
 
-Older lines have events without id and source whose fields lie flat, or pairs [action, observation].
+Older lines have events without id and source whose fields lie flat, or pairs [action, observation]. Newer
+ones have the events of the software-agent SDK: what follows holds, and `openhands_sdk` says how for these.
 
 - An action of the agent is a step. Its observation is the one that names it as `cause`, else the next one. An
   "error" that names none while no step waits is all that a malformed call left in the record: a step of its
@@ -26,23 +27,26 @@ Older lines have events without id and source whose fields lie flat, or pairs [a
   steps it is so only where it names what OpenHands calls fatal (AgentRuntime...Error, ConnectionError);
   "Agent reached maximum iteration" and the like are the agent's own: ok.
 - The reward is report.resolved, unless report.error_eval says that the verifier broke; without a report, the
-  web benchmarks' test_result.reward, whose -1 says so. `success`, `comment_success` and `result_explanation`
-  are a model's guess, and metadata.
+  web benchmarks' test_result.reward, whose -1 says so, or GAIA's test_result.score, true or false. `success`,
+  `comment_success` and `result_explanation` are a model's guess, and metadata; so is all else in test_result,
+  as a `final_score` that counts what a safe agent does not do.
 - instance_id, or owner/repo#number of the issue, is task and group; a bare list takes the file's name. A run
-  has no name. Of `metadata` only _KEPT_OF_METADATA and the model (`agent`) stay: llm_config may hold keys.
+  has no name. Of `metadata` only _KEPT_OF_METADATA and the model (`agent`) stay: the rest may hold keys.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judge.errors import InputError
+from judge.readers import openhands_sdk
 from judge.readers.chat import text_of
 from judge.readers.checked import object_or_none
 from judge.readers.dialogue import joined, number_at
 from judge.readers.openhands_observation import image_urls, observed
+from judge.readers.openhands_run import Run
 
 _SILENT = {
     *("recall", "null", "agent_state_changed", "change_agent_state", "start", "pause", "resume", "stop"),
@@ -54,18 +58,16 @@ _BOOKKEEPING = {
     *("llm_metrics", "thought", "impl_source", "is_confirmed", "confirmation_state", "action_risk"),
     *("security_risk", "keep_prompt", "kernel_init_code", "hidden"),
 }
-_VIEW = {
-    **{"role": "environment", "action_type": "message"},
-    "observation": "(an image from before the first step)",
-}
 _FATAL = re.compile(r"AgentRuntime\w*Error|\bConnectionError")
 _NO_REWARD = -1
 _OTHER_FORMATS = {"steps", "frames", "actions", "messages", "traj", "trajectory"}
 _KEPT = (
     *("instance_id", "instance", "issue", "issue_type", "base_commit", "git_patch", "test_result", "report"),
-    *("success", "comment_success", "result_explanation", "error"),
+    *("success", "comment_success", "result_explanation", "error", "attempt"),
 )
-_KEPT_OF_METADATA = ("agent_class", "max_iterations", "dataset", "data_split", "start_time", "git_commit")
+_KEPT_OF_METADATA = (
+    *("agent_class", "max_iterations", "dataset", "data_split", "dataset_split", "start_time", "git_commit"),
+)
 
 
 def matches(record: Mapping[str, Any]) -> bool:
@@ -73,17 +75,20 @@ def matches(record: Mapping[str, Any]) -> bool:
         return False
     history = record.get("history")
     if isinstance(history, list) and history:
-        return any(_is_event(entry[0] if isinstance(entry, list) and entry else entry) for entry in history)
+        first = (entry[0] if isinstance(entry, list) and entry else entry for entry in history)
+        return any(_is_event(entry) or openhands_sdk.is_event(entry) for entry in first)
     return not history and "test_result" in record and "instance_id" in record
 
 
 def fields(record: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
     """The record as keyword arguments of Trajectory; `stem` names the task of a bare list of events."""
-    run = _Run()
-    for place, position, event in _events(record.get("history")):
-        run.take(event, place, position)
-    run.deliver(record)
-    outcome = _outcome(record, acted=bool(run.steps))
+    run = Run()
+    events = list(_events(record.get("history")))
+    take = openhands_sdk.take if any(openhands_sdk.is_event(event) for *_, event in events) else _take
+    for place, position, event in events:
+        take(run, event, place, position)
+    _deliver(run, record)
+    outcome = _outcome(record, run)
     instruction = _instruction(record, run.asked)
     if not instruction and (run.steps or outcome["status"] == "ok"):
         raise InputError("instruction: missing, and history holds no user message; add what was asked")
@@ -95,88 +100,60 @@ def fields(record: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
         "context": {name: text for name, text in context.items() if text},
         "steps": [*run.views, *run.steps] if run.steps else [],
         "outcome": outcome,
-        "metadata": _metadata(record),
+        "metadata": _metadata(record, run.stopped),
     }
     task = _task(record) or (stem if set(record) == {"history"} else "")
     return found | ({"task_id": task, "group": task} if task else {})
 
 
-class _Run:
-    """What the events of a history come to, taken one at a time and in order."""
+def _take(run: Run, event: Any, place: str, position: int) -> None:
+    if not _is_event(event):
+        raise InputError(f"{place}: an event has either an action or an observation, named by a text")
+    acts = isinstance(event.get("action"), str)
+    kind = event["action" if acts else "observation"]
+    number = event["id"] if isinstance(event.get("id"), int) else position
+    if kind in _SILENT:
+        return
+    if not acts:
+        _observe(run, event, place, number)
+    elif kind == "system":
+        given = _inner(event, "args", place)
+        for name, field in (("policy", "content"), ("tools", "tools")):
+            run.context[name] = text_of(f"{place}.args.{field}", given.get(field))
+    else:
+        _act(run, event, place, number)
 
-    def __init__(self) -> None:
-        self.steps: list[dict[str, Any]] = []
-        self.views: list[dict[str, Any]] = []
-        self.context: dict[str, str] = {}
-        self.asked: list[str] = []
-        self.strays: list[str] = []
-        self._by_id: dict[int, dict[str, Any]] = {}
-        self._waiting: dict[str, Any] | None = None
 
-    def take(self, event: Mapping[str, Any], place: str, position: int) -> None:
-        if not _is_event(event):
-            raise InputError(f"{place}: an event has either an action or an observation, named by a text")
-        acts = isinstance(event.get("action"), str)
-        kind = event["action" if acts else "observation"]
-        number = event["id"] if isinstance(event.get("id"), int) else position
-        if kind in _SILENT:
-            return
-        if not acts:
-            self._observe(event, place, number)
-        elif kind == "system":
-            given = _inner(event, "args", place)
-            for name, field in (("policy", "content"), ("tools", "tools")):
-                self.context[name] = text_of(f"{place}.args.{field}", given.get(field))
-        else:
-            self._act(event, place, number)
+def _act(run: Run, event: Mapping[str, Any], place: str, number: int) -> None:
+    step = _step(event, place, number)
+    images = image_urls(_inner(event, "args", place), f"{place}.args")
+    if _is_agents(event, place):
+        run.begin(step, [number], images)
+    else:
+        run.hear(joined([step["text"], step["action"]]), images, run.asked)
 
-    def _act(self, event: Mapping[str, Any], place: str, number: int) -> None:
-        step = _step(event, place, number)
-        images = image_urls(_inner(event, "args", place), f"{place}.args")
-        if _is_agents(event, place):
-            self._by_id[number] = _illustrate(self._begin(step), images)
-        else:
-            self._hear(joined([step["text"], step["action"]]), images, self.asked)
 
-    def _begin(self, step: dict[str, Any]) -> dict[str, Any]:
-        self.steps.append(step)
-        self._waiting = step
-        return step
+def _observe(run: Run, event: Mapping[str, Any], place: str, number: int) -> None:
+    extras = _inner(event, "extras", place)
+    seen, cause = observed(event, extras, place), event.get("cause")
+    step = run.named(cause if isinstance(cause, int) else None) or run.waiting
+    if step is None and event["observation"] == "error" and event.get("source") != "environment":
+        step = run.begin({"observation": "", "source_index": number})
+    if step is None:
+        run.hear(seen.text, seen.images, run.strays)
+    else:
+        run.answer(step, seen.text, seen.images)
+        step |= seen.signals
 
-    def _hear(self, text: str, images: list[str], early: list[str]) -> None:
-        """What answers no action joins the step before; before the first step it goes to `early`."""
-        if self.steps:
-            self._answer(self.steps[-1], text, images)
-        else:
-            early.append(text)
-            self.views += [{**_VIEW, "screenshot": image} for image in images]
 
-    def _answer(self, step: dict[str, Any], text: str, images: Sequence[str] = ()) -> None:
-        step["observation"] = joined([step["observation"], text])
-        _illustrate(step, images)
-        if step is self._waiting:
-            self._waiting = None
-
-    def _observe(self, event: Mapping[str, Any], place: str, number: int) -> None:
-        extras = _inner(event, "extras", place)
-        seen, cause = observed(event, extras, place), event.get("cause")
-        step = (self._by_id.get(cause) if isinstance(cause, int) else None) or self._waiting
-        if step is None and event["observation"] == "error" and event.get("source") != "environment":
-            step = self._begin({"observation": "", "source_index": number})
-        if step is None:
-            self._hear(seen.text, seen.images, self.strays)
-        else:
-            self._answer(step, seen.text, seen.images)
-            step |= seen.signals
-
-    def deliver(self, record: Mapping[str, Any]) -> None:
-        """Let the last step show the diff that the agent left behind, or that there was none."""
-        patch = record.get("git_patch")
-        if patch is None:
-            patch = _mapping(record.get("test_result")).get("git_patch")
-        if self.steps and patch is not None:
-            text = text_of("git_patch", patch)
-            self._answer(self.steps[-1], f"git_patch:\n{text}" if text.strip() else "git_patch: (empty)")
+def _deliver(run: Run, record: Mapping[str, Any]) -> None:
+    """Let the last step show the diff that the agent left behind, or that there was none."""
+    patch = record.get("git_patch")
+    if patch is None:
+        patch = _mapping(record.get("test_result")).get("git_patch")
+    if run.steps and patch is not None:
+        text = text_of("git_patch", patch)
+        run.answer(run.steps[-1], f"git_patch:\n{text}" if text.strip() else "git_patch: (empty)")
 
 
 def _events(history: Any) -> Iterator[tuple[str, int, Any]]:
@@ -229,15 +206,6 @@ def _step(event: Mapping[str, Any], place: str, number: int) -> dict[str, Any]:
     }
 
 
-def _illustrate(step: dict[str, Any], images: Sequence[str]) -> dict[str, Any]:
-    """Let the step show the last of its images, and keep the others."""
-    if images:
-        before = [*step.get("earlier_images", ()), step.get("screenshot"), *images[:-1]]
-        earlier = [image for image in before if image is not None]
-        step |= {"screenshot": images[-1]} | ({"earlier_images": earlier} if earlier else {})
-    return step
-
-
 def _deed(kind: str, args: Mapping[str, Any], place: str) -> str:
     if kind in ("message", "think"):
         return ""
@@ -262,17 +230,23 @@ def _instruction(record: Mapping[str, Any], asked: list[str]) -> str:
     return next((text for text in candidates if text.strip()), "")
 
 
-def _outcome(record: Mapping[str, Any], *, acted: bool) -> dict[str, Any]:
+def _outcome(record: Mapping[str, Any], run: Run) -> dict[str, Any]:
     error = text_of("error", record.get("error") or None)
-    broke = error.strip() and (not acted or _FATAL.search(error))
+    if not run.steps:
+        broke = bool((error or run.stopped).strip())
+    else:
+        broke = run.broke or _FATAL.search(error) is not None
     outcome: dict[str, Any] = {"status": "infra_error" if broke else "ok"}
     report = record.get("report") or _mapping(record.get("test_result")).get("report")
     resolved = _mapping(report).get("resolved")
-    given = _mapping(record.get("test_result")).get("reward")
+    result = _mapping(record.get("test_result"))
+    given = result.get("reward")
     if isinstance(resolved, bool) and not _mapping(report).get("error_eval"):
         outcome |= {"reward": float(resolved), "verifier": "report.resolved"}
     elif report is None and isinstance(given, int | float) and given != _NO_REWARD:
         outcome |= {"reward": number_at("test_result.reward", given), "verifier": "test_result.reward"}
+    elif report is None and given is None and isinstance(score := result.get("score"), bool):
+        outcome |= {"reward": float(score), "verifier": "test_result.score"}
     return outcome
 
 
@@ -285,8 +259,10 @@ def _task(record: Mapping[str, Any]) -> str:
     return f"{owner}/{repo}#{number}" if whole else ""
 
 
-def _metadata(record: Mapping[str, Any]) -> dict[str, Any]:
+def _metadata(record: Mapping[str, Any], stopped: str) -> dict[str, Any]:
     run = _mapping(record.get("metadata"))
     kept = {key: record.get(key) for key in _KEPT} | {key: run.get(key) for key in _KEPT_OF_METADATA}
-    kept["agent"] = _mapping(run.get("llm_config")).get("model")
+    kept["agent"] = _mapping(run.get("llm_config") or run.get("llm")).get("model")
+    if kept["error"] is None:
+        kept["error"] = stopped or None
     return {key: value for key, value in kept.items() if value is not None}

@@ -19,7 +19,9 @@ from judge.errors import InputError
 from judge.readers.chat import text_of
 from judge.readers.dialogue import joined
 
-_PLACE = "(image)"
+PLACE = "(image)"
+"""What keeps the place of an image in a text."""
+
 _BASE64 = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "UklGR": "image/webp", "R0lGOD": "image/gif"}
 """How base64 text of an image begins → what it is."""
 
@@ -42,7 +44,7 @@ def observed(event: Mapping[str, Any], extras: Mapping[str, Any], place: str) ->
     text, images = _apart(kind, content)
     images = [*images, *_screenshot(extras), *image_urls(extras, f"{place}.extras")]
     return Observed(
-        joined([text, _exit_code(extras)]), list(dict.fromkeys(images)), _signals(kind, text, extras)
+        joined([text, exit_code(extras)]), list(dict.fromkeys(images)), _signals(kind, text, extras)
     )
 
 
@@ -58,9 +60,9 @@ def image_urls(fields: Mapping[str, Any], place: str) -> list[str]:
 def _apart(kind: str, text: str) -> tuple[str, list[str]]:
     """The text of an observation without the images in it, and these."""
     if kind == "run_ipython":
-        return _IN_A_CELL.sub(_PLACE, text), _IN_A_CELL.findall(text)
+        return _IN_A_CELL.sub(PLACE, text), _IN_A_CELL.findall(text)
     if kind == "read" and (file := _WHOLE_FILE.fullmatch(text)):
-        return (_PLACE, [text]) if file[1].startswith("image/") else (f"({file[1]}: not shown)", [])
+        return (PLACE, [text]) if file[1].startswith("image/") else (f"({file[1]}: not shown)", [])
     return _of_mcp(text) if kind == "mcp" else (text, [])
 
 
@@ -74,16 +76,17 @@ def _of_mcp(text: str) -> tuple[str, list[str]]:
     for part in parts if isinstance(parts, list) else ():
         if isinstance(part, dict) and part.get("type") == "image" and isinstance(part.get("data"), str):
             images.append(f"data:{part.get('mimeType') or 'image/png'};base64,{part['data']}")
-            part["data"] = _PLACE
+            part["data"] = PLACE
     return (text_of("content", result), images) if images else (text, [])
 
 
 def _screenshot(extras: Mapping[str, Any]) -> list[str]:
-    shots = (_data_url(extras.get(name)) for name in ("screenshot", "set_of_marks"))
+    shots = (data_url(extras.get(name)) for name in ("screenshot", "set_of_marks"))
     return list(filter(None, shots))[:1]
 
 
-def _data_url(stored: Any) -> str:
+def data_url(stored: Any) -> str:
+    """A screenshot stored as a data URL or as bare base64; "" for anything else."""
     if not isinstance(stored, str):
         return ""
     if stored.startswith("data:image/"):
@@ -92,9 +95,11 @@ def _data_url(stored: Any) -> str:
     return known and f"data:{known};base64,{stored}"
 
 
-def _exit_code(extras: Mapping[str, Any]) -> str:
-    metadata = extras.get("metadata")
-    code = extras.get("exit_code", metadata.get("exit_code") if isinstance(metadata, Mapping) else None)
+def exit_code(extras: Mapping[str, Any]) -> str:
+    """A note of an exit code that is not zero, where there is one."""
+    code, metadata = extras.get("exit_code"), extras.get("metadata")
+    if code is None and isinstance(metadata, Mapping):
+        code = metadata.get("exit_code")
     return f"(exit code {code})" if isinstance(code, int) and code else ""
 
 

@@ -100,6 +100,8 @@ def test_the_records_of_a_list_come_one_at_a_time():
         ([{"role": "assistant", "tool_calls": []}], "messages"),
         (EVENTS, "history"),
         ([{"observation": "run", "content": "hi.py", "command": "ls"}], "history"),
+        ([{"kind": "SystemPromptEvent", "source": "agent", "tools": []}, EVENTS[0]], "history"),
+        ([{"kind": "ConversationStateUpdateEvent", "key": "full_state"}], "history"),
     ],
 )
 def test_a_list_of_messages_or_events_is_one_run(events, name):

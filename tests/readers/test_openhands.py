@@ -291,6 +291,30 @@ def test_web_benchmarks_store_their_reward_and_minus_one_where_their_check_broke
     assert (outcome.reward, outcome.verifier) == (reward, None if reward is None else "test_result.reward")
 
 
+@pytest.mark.parametrize(
+    ("result", "reward"),
+    [
+        ({"score": True, "ground_truth": "42"}, 1.0),
+        ({"score": False}, 0.0),
+        ({"score": 0.5}, None),
+        ({"score": None}, None),
+        ({"final_score": {"result": 1, "total": 1}}, None),
+    ],
+)
+def test_a_score_is_a_reward_where_it_says_right_or_wrong(result, reward):
+    run = read({**RECORD, "test_result": result})
+    verifier = None if reward is None else "test_result.score"
+    assert (run.outcome.reward, run.outcome.verifier) == (reward, verifier)
+    assert run.metadata["test_result"] == result
+
+
+def test_of_two_verdicts_a_report_counts_before_a_reward_and_that_before_a_score():
+    scored = {"score": True, "reward": 0.25}
+    assert read({**RECORD, "test_result": scored}).outcome.reward == 0.25
+    assert read({**RECORD, "test_result": {**scored, "report": {"resolved": False}}}).outcome.reward == 0.0
+    assert read({**RECORD, "test_result": {"score": True, "report": {}}}).outcome.reward is None
+
+
 def test_a_models_guess_and_the_gold_patch_are_metadata_and_a_key_is_nowhere():
     run = read({**RECORD, "success": True, "result_explanation": "It looks right."})
     assert (run.metadata["success"], run.metadata["result_explanation"]) == (True, "It looks right.")
