@@ -11,6 +11,7 @@ import os
 import threading
 import warnings
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, Literal, get_args
 
 from judge.config import DEFAULT_VERSION, Config, Endpoint
@@ -92,6 +93,7 @@ def judge_for(
     judge.deadline_s a little below it, whatever the settings say: the Judge is to give up first, because what
     is broken off from outside leaves no line in the log. Raises ConfigError, as Judge does.
     """
+    _check_settings(overrides, within_s)
     key = (
         os.getpid(),
         rubric_version,
@@ -107,7 +109,8 @@ def judge_for(
 
 
 def _hurried(config: Config, within_s: float) -> Config:
-    judge = config.judge.model_copy(update={"deadline_s": min(config.judge.deadline_s, _BEFORE * within_s)})
+    sooner = min(config.judge.deadline_s, _BEFORE * float(within_s))
+    judge = config.judge.model_copy(update={"deadline_s": sooner})
     return config.model_copy(update={"judge": judge})
 
 
@@ -116,12 +119,32 @@ def _check(on_error: str) -> None:
         raise ConfigError(f"on_error is {on_error!r}; it is one of {', '.join(get_args(OnError))}")
 
 
+def _check_settings(overrides: Any, within_s: Any) -> None:
+    if overrides is not None and not isinstance(overrides, Mapping):
+        kind = type(overrides).__name__
+        raise ConfigError(f"settings are keys and their values, not a {kind}; JUDGE_CONFIG names a file")
+    for key in overrides or {}:
+        if not isinstance(key, str):
+            raise ConfigError(f"settings: unknown key {key!r}")
+    if within_s is not None and not _is_time(within_s):
+        raise ConfigError(f"within_s is {within_s!r}; it is a number of seconds above 0")
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and float(value) > 0
+
+
 def _sections(overrides: Mapping[str, Any], rubric_version: str | None) -> dict[str, Any]:
     flat = {key: value for key, value in overrides.items() if key in Endpoint.model_fields}
     sections = {key: value for key, value in overrides.items() if key not in flat}
-    judge = {**sections.get("judge", {}), **flat}
-    rubrics = {**sections.get("rubrics", {}), **({"version": rubric_version} if rubric_version else {})}
-    return {**sections, "judge": judge, "rubrics": rubrics}
+    version = {"version": rubric_version} if rubric_version else {}
+    over = {"judge": flat, "rubrics": version}
+    return {**sections, **{name: _under(sections.get(name), keys) for name, keys in over.items()}}
+
+
+def _under(section: Any, keys: Mapping[str, Any]) -> Any:
+    """The section with `keys` over its own; what is no section stays, for Config to refuse by its name."""
+    return {**(section or {}), **keys} if isinstance(section, Mapping | None) else section
 
 
 def _settle(reward: Reward, on_error: OnError) -> float | None:

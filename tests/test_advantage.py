@@ -155,6 +155,7 @@ class TestGvpo:
         ("options", "message"),
         [
             ({"b": -0.1}, "b is -0.1"),
+            ({"b": math.inf}, "b is inf"),
             ({"shaping": "square"}, "'square'; there are scale"),
             ({"failed_from": "tests"}, "'tests'; there are execution"),
         ],
@@ -201,6 +202,11 @@ class TestOverTokens:
     def test_spans_out_of_order_or_range_are_refused(self, spans):
         with pytest.raises(ValueError, match="does not lie in order"):
             over_tokens([1, 1], spans, length=8)
+
+    @pytest.mark.parametrize("span", [(0, 1.9), ("0", "2"), (0, None)])
+    def test_a_bound_that_is_no_whole_number_is_refused(self, span):
+        with pytest.raises(TypeError, match="integer"):
+            over_tokens([1], [span], length=8)
 
     def test_every_step_needs_its_span(self):
         with pytest.raises(ValueError, match="2 step advantages and 1 spans"):
@@ -269,6 +275,8 @@ class TestGtpo:
         ("options", "message"),
         [
             ({"gamma": 1.1}, "gamma is 1.1"),
+            ({"lam": NAN}, "lam is nan"),
+            ({"lam": math.inf}, "lam is inf"),
             ({"normalise": "none"}, "'none'; there are position"),
             ({"ddof": 2}, "ddof is 2"),
         ],

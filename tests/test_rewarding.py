@@ -59,6 +59,35 @@ def test_a_host_that_breaks_off_sooner_shortens_the_deadline(
     assert judge.config.judge.deadline_s == deadline_s
 
 
+@pytest.mark.parametrize("within_s", [0, -1.0, float("nan"), "280", True, []])
+def test_a_limit_that_is_no_time_is_refused(server: LoopbackServer, within_s: Any) -> None:
+    with pytest.raises(ConfigError, match="it is a number of seconds above 0"):
+        judge_for(overrides=QUIET, within_s=within_s)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ("judge.yaml", "not a str; JUDGE_CONFIG names a file"),
+        (5, "not a int; JUDGE_CONFIG names a file"),
+        ({1: 2}, "unknown key 1"),
+        ({"judge": "judge-x"}, "judge: must be an object"),
+        ({"rubrics": "static_v1"}, "rubrics: must be an object"),
+        ({"modle": "judge-x"}, "modle: unknown key"),
+    ],
+)
+def test_settings_that_are_none_are_refused_by_name(
+    server: LoopbackServer, settings: Any, named: str
+) -> None:
+    with pytest.raises(ConfigError, match=named):
+        judge_for(overrides=settings)
+
+
+def test_a_section_that_is_null_is_the_default(server: LoopbackServer) -> None:
+    config = judge_for("static_v1", {"judge": None, "rubrics": None, "max_tokens": 77}).config
+    assert (config.judge.max_tokens, config.rubrics.version) == (77, "static_v1")
+
+
 def test_a_sample_keeps_its_ids_and_training_step(server: LoopbackServer, tmp_path: Path) -> None:
     reward_fn(FRAMES, "static_v1", **{**QUIET, "log": {"path": str(tmp_path / "l")}})
     (row,) = rows(tmp_path / "l")

@@ -5,6 +5,7 @@ Not covered: where the rewards of steps come from (labels, or tiers calibrated i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice, zip_longest
 from typing import Literal
@@ -32,8 +33,8 @@ def gtpo(
     A rollout whose outcome or any step reward is missing is left out of every mean and std and gets zeros: a
     step that was not judged fails the judgement of its run.
 
-    Raises ValueError where the numbers of rollouts and outcomes differ, for `gamma` outside [0, 1], an
-    unknown `normalise`, a `ddof` other than 0 or 1, or an infinite reward.
+    Raises ValueError where the numbers of rollouts and outcomes differ, for `gamma` outside [0, 1], a `lam`
+    that is not finite, an unknown `normalise`, a `ddof` other than 0 or 1, or an infinite reward.
 
     Source: MT-GRPO and GTPO, in their hybrid form.
     """
@@ -42,6 +43,8 @@ def gtpo(
         raise ValueError(f"there are {len(rewards)} rollouts of step rewards and {len(known)} outcomes")
     if not 0.0 <= gamma <= 1.0:
         raise ValueError(f"gamma is {gamma}; it must lie in [0, 1]")
+    if not math.isfinite(lam):
+        raise ValueError(f"lam is {lam}; it must be finite")
     if normalise not in ("position", "pooled"):
         raise ValueError(f"unknown normalise {normalise!r}; there are position, pooled")
     judged = [None if None in steps else outcome for steps, outcome in zip(rewards, known, strict=True)]

@@ -5,6 +5,8 @@ Not covered: what makes a step fail, which the environment knows.
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
@@ -37,7 +39,8 @@ def gvpo(
     whose reward is missing get 0.0, whatever `failed` says of them. For tokens see `over_tokens`.
 
     Raises ValueError where the numbers of rewards and of rollouts differ, for a step value (of a rollout
-    with a reward) that `failed_from` does not know, a negative `b`, an unknown option, or an infinite reward.
+    with a reward) that `failed_from` does not know, a `b` that is negative or not finite, an unknown option,
+    or an infinite reward.
 
     Source: GVPO, advantage shaping by execution feedback.
     """
@@ -60,9 +63,10 @@ def over_tokens(
     `spans` holds for each step the half-open range (start, end) of its action's tokens, in time order and
     without overlap. Tokens between them are observations, or the prompt: 0.0, and False in the mask.
 
-    Raises ValueError where steps and spans differ in number, or a span overlaps or leaves 0 ... length.
+    Raises ValueError where steps and spans differ in number, or a span overlaps or leaves 0 ... length, and
+    TypeError for a bound that is no whole number.
     """
-    each, ranges = list(advantages), [(int(start), int(end)) for start, end in spans]
+    each, ranges = list(advantages), [(operator.index(start), operator.index(end)) for start, end in spans]
     if len(each) != len(ranges):
         raise ValueError(f"there are {len(each)} step advantages and {len(ranges)} spans")
     values, mask, reached = [0.0] * length, [False] * length, 0
@@ -77,8 +81,8 @@ def over_tokens(
 
 def _penalty(b: float, shaping: Shaping) -> Callable[[float], float]:
     """A → the advantage of a failed step."""
-    if not b >= 0:
-        raise ValueError(f"b is {b}; a failed step must not gain by it")
+    if not 0 <= b < math.inf:
+        raise ValueError(f"b is {b}; it must be finite, and a failed step must not gain by it")
     if shaping not in ("scale", "additive"):
         raise ValueError(f"unknown shaping {shaping!r}; there are scale, additive")
 

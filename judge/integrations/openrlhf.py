@@ -29,8 +29,11 @@ from typing import Any
 
 from judge.integrations import recent, rows
 from judge.integrations.hosted import judged
+from judge.integrations.telling import tell
 from judge.integrations.templates import read_prompt, response_of
+from judge.judging import Judge
 from judge.rewarding import judge_for
+from judge.schema import Reward
 
 __all__ = ["check", "reward_func"]
 
@@ -60,7 +63,7 @@ def reward_func(
     it up with others. Nor does it know "no reward", so that **a failed judgement does get a number**: the
     mean of this process's latest good rewards of the same prompt (its siblings are generated here), else of
     all prompts, else `neutral`; or 0.0, where on_error of the configuration is zero. `judge_abstained` in
-    extra_logs tells how often. It should stay near 0.
+    extra_logs tells how often, and should stay near 0; the logger judge.integrations warns of failures.
 
     Raises ConfigError and RubricError for settings that cannot be used: no number could stand for that.
     """
@@ -69,12 +72,8 @@ def reward_func(
     records = [_record(query, prompt, label) for query, prompt, label in list(samples)[: len(queries)]]
     rewards = judged(judge, records, within_s=within_s)
     told = [rows.figures(reward) for reward in rewards]
-    values = [
-        0.0
-        if reward.value is None and judge.config.on_error == "zero"
-        else recent.settled(judge, rows.prompt_of(record), reward, neutral)
-        for record, reward in zip(records, rewards, strict=True)
-    ]
+    together = zip(records, rewards, strict=True)
+    values = [_settled(judge, rows.prompt_of(record), reward, neutral) for record, reward in together]
     return {
         "rewards": _alone(values),
         "scores": _alone([min(max(value, 0.0), 1.0) for value in values]),
@@ -91,6 +90,13 @@ def _record(query: str, prompt: str, label: Any) -> dict[str, Any]:
     row = rows.plain(label) if isinstance(label, Mapping) else {}
     read = read_prompt(prompt)
     return rows.record(row, row.get("messages") or read.messages, read.opened + response_of(query, prompt))
+
+
+def _settled(judge: Judge, prompt: str, reward: Reward, neutral: float) -> float:
+    if reward.value is None and judge.config.on_error == "zero":
+        tell(judge, [reward], "0.0")
+        return 0.0
+    return recent.settled(judge, prompt, reward, neutral)
 
 
 def _alone(values: list[float]) -> float | list[float]:

@@ -5,8 +5,13 @@
     trl grpo --reward_funcs judge.integrations.trl.judge_reward ...
 
 `judge_reward` is for a TRL that awaits reward functions (0.29 and newer), `judge_reward_sync` for any. Before
-1.9 TRL takes a partial only with a name: `rewarding.__name__ = "judge_reward"`. What prompts, completions,
-columns and environments mean is said in `completions`.
+1.9 TRL takes a partial only with a name: `rewarding.__name__ = "judge_reward"`. Since then it names it by its
+function, and puts the rewards of two of one name into one column: a second judge is a function of your own.
+
+    async def strict(*args, **kwargs):
+        return await judge_reward(*args, rubric_version="static_v1", log_as="strict", **kwargs)
+
+What prompts, completions, columns and environments mean is said in `completions`.
 """
 
 from __future__ import annotations
@@ -14,8 +19,6 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -23,6 +26,8 @@ from judge.errors import ConfigError, JudgeError
 from judge.integrations.abstaining import group_mean
 from judge.integrations.completions import records
 from judge.integrations.hosted import ajudged, judged
+from judge.integrations.recent import typical
+from judge.integrations.telling import tell, why
 from judge.judging import Judge
 from judge.rewarding import judge_for
 from judge.schema import Reward
@@ -30,6 +35,10 @@ from judge.schema import Reward
 __all__ = ["judge_reward", "judge_reward_sync"]
 
 OnAbstain = Literal["group_mean", "none", "zero", "raise"]
+_INSTEAD: dict[OnAbstain, str] = {
+    **{"group_mean": "the mean of the group", "none": "None"},
+    **{"zero": "0.0", "raise": "an exception"},
+}
 LogExtra = Callable[[str, list[Any]], None]
 LogMetric = Callable[[str, float], None]
 
@@ -66,17 +75,19 @@ async def judge_reward(
     - group_mean: the mean of its group's rewards, so that its advantage is 0, or what other reward functions
       make of it. A group is the completions of one `group` column, or else of equal prompts (with equal
       `task_id` and `id`, if there are such columns). Where environments add observations that differ to one
-      prompt, name its group in a column. A group that is spread over ranks has one mean in each, and a failed
-      completion then an advantage near 0. On groups without any reward, and on the std: `abstaining`.
-    - none: None. Safe in TRL 1.6 and newer, which leaves it out of mean and std, and there as the only reward
-      function or with multi_objective_aggregation="normalize_then_sum"; in any other case it counts as 0.
+      prompt, name its group in a column. Completions of a group without any reward get the mean of this
+      judge's latest rewards. A rank sees its own completions only: where ranks hold parts of groups, a failed
+      completion has the mean of a part, and so an advantage. Take none there. On the std: `abstaining`.
+    - none: None. Safe in TRL 1.6 and newer, which leaves it out of mean and std, over all ranks, and there as
+      the only reward function or with multi_objective_aggregation="normalize_then_sum"; in any other case it
+      counts as 0.
     - zero: 0.0, as if the run had failed: only for who wants just that.
     - raise: JudgeError, which ends the training. Of several ranks, the others wait until ddp_timeout.
 
     Each call logs the columns judge_trajectory_id, judge_explanation and judge_error ("" where all went well)
     and the metrics judge/abstain_frac (the share that failed), judge/cost (of the batch; 0 without
     judge.price_per_million) and judge/seconds. `log_as` replaces "judge" in them, for a trainer with two of
-    these functions. A batch that failed as a whole is warned of.
+    these functions. The logger judge.integrations warns of failures, for as long as there are any.
 
     Raises ConfigError or RubricError for settings that cannot be used, such as no endpoint.
     """
@@ -86,7 +97,7 @@ async def judge_reward(
     started = time.perf_counter()
     rewards = await ajudged(judge, samples, within_s=within_s)
     _tell(log_extra, log_metric, log_as, samples, rewards, time.perf_counter() - started)
-    return _settled(rewards, samples, _chosen(on_abstain, judge))
+    return _settled(judge, rewards, samples, _chosen(on_abstain, judge))
 
 
 def judge_reward_sync(
@@ -112,7 +123,7 @@ def judge_reward_sync(
     started = time.perf_counter()
     rewards = judged(judge, samples, within_s=within_s)
     _tell(log_extra, log_metric, log_as, samples, rewards, time.perf_counter() - started)
-    return _settled(rewards, samples, _chosen(on_abstain, judge))
+    return _settled(judge, rewards, samples, _chosen(on_abstain, judge))
 
 
 def _judge(rubric_version: Any, settings: Any, within_s: Any, on_abstain: Any, log_as: Any) -> Judge:
@@ -146,7 +157,7 @@ def _tell(
     if log_extra is not None:
         log_extra(f"{name}_trajectory_id", [sample["trajectory_id"] for sample in samples])
         log_extra(f"{name}_explanation", [each.verdict.reason if each.verdict else "" for each in rewards])
-        log_extra(f"{name}_error", [_why(each) for each in rewards])
+        log_extra(f"{name}_error", [why(each) for each in rewards])
     if log_metric is not None:
         failed = sum(each.value is None for each in rewards)
         log_metric(f"{name}/abstain_frac", failed / max(len(rewards), 1))
@@ -155,24 +166,18 @@ def _tell(
 
 
 def _settled(
-    rewards: Sequence[Reward], samples: Sequence[Mapping[str, Any]], on_abstain: OnAbstain
+    judge: Judge, rewards: Sequence[Reward], samples: Sequence[Mapping[str, Any]], on_abstain: OnAbstain
 ) -> list[float | None]:
-    values = [each.value for each in rewards]
+    values, usual = [each.value for each in rewards], typical(judge, [each.value for each in rewards])
     failed = [each for each in rewards if each.value is None]
+    tell(judge, rewards, _INSTEAD[on_abstain])
     if failed and on_abstain == "raise":
         raise JudgeError(failed[0].error_kind or "", failed[0].error or "the judgement failed")
-    if failed and len(failed) == len(rewards):
-        (why, count), *_ = Counter(map(_why, failed)).most_common(1)
-        warnings.warn(f"all {len(failed)} judgements of a batch failed, {count} with {why}", stacklevel=2)
     if not failed or on_abstain == "none":
         return values
     if on_abstain == "zero":
         return [0.0 if value is None else value for value in values]
-    return [*group_mean(values, [_group(sample) for sample in samples])]
-
-
-def _why(reward: Reward) -> str:
-    return "" if reward.error_kind is None else f"{reward.error_kind}: {reward.error}"
+    return [*group_mean(values, [_group(sample) for sample in samples], usual)]
 
 
 def _group(sample: Mapping[str, Any]) -> str:

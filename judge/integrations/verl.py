@@ -28,6 +28,7 @@ from typing import Any, Literal
 from judge.errors import ConfigError, JudgeError
 from judge.integrations import recent, rows
 from judge.integrations.hosted import ajudged
+from judge.integrations.telling import tell
 from judge.rewarding import judge_for
 
 __all__ = ["compute_score"]
@@ -67,6 +68,8 @@ async def compute_score(
       and `rate_limited`. verl sends each sample to an actor by chance, so that siblings are often elsewhere.
     - a number: that one, which punishes or favours the sample; `judge_abstained` says which those were.
 
+    The logger judge.integrations warns of failures.
+
     Raises ConfigError and RubricError for settings that cannot be used, whatever `on_abstain` says.
     """
     _check(on_abstain)
@@ -75,9 +78,10 @@ async def compute_score(
     (reward,) = await ajudged(judge, [record], within_s=within_s)
     if on_abstain == "raise" and judge.config.on_error == "zero":
         on_abstain = 0.0
-    if reward.value is None and on_abstain == "raise":
-        raise JudgeError(reward.error_kind or "", reward.error or "the judgement failed")
-    if reward.value is None and not isinstance(on_abstain, str):
+    if reward.value is None and on_abstain != "mean":
+        tell(judge, [reward], "an exception" if on_abstain == "raise" else str(on_abstain))
+        if isinstance(on_abstain, str):
+            raise JudgeError(reward.error_kind or "", reward.error or "the judgement failed")
         score = float(on_abstain)
     else:
         score = recent.settled(judge, rows.prompt_of(record), reward)

@@ -120,14 +120,21 @@ def test_what_is_kept_is_bounded() -> None:
     assert recent.settled(judge, "first", FAILED) == 0.0
 
 
-def test_each_kind_of_failure_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_typical_reward_is_the_mean_of_the_latest_of_all_prompts() -> None:
+    judge, _ = scripted()
+    assert recent.typical(judge, [None]) == recent.NEUTRAL
+    given(judge, "p", 1.0)
+    assert recent.typical(judge, [0.0, None]) == 0.5
+    assert recent.typical(judge, [0.25] * 5000) == 0.25
+
+
+def test_a_failure_is_told_of_with_what_stands_in_for_it(caplog: pytest.LogCaptureFixture) -> None:
     judge, _ = scripted()
     with caplog.at_level(logging.WARNING, "judge.integrations"):
-        for _ in range(3):
-            assert recent.settled(judge, "p", FAILED, neutral=0.125) == 0.125
+        assert recent.settled(judge, "p", FAILED, neutral=0.125) == 0.125
         given(judge, "p", 1.0)
         assert recent.settled(judge, "p", FAILED.model_copy(update={"error_kind": "refusal"})) == 1.0
     assert [record.getMessage() for record in caplog.records] == [
-        "a judgement failed, and a neutral value stands in for it: timeout: no verdict in time",
-        "a judgement failed, and a mean stands in for it: refusal: no verdict in time",
+        "1 of the last 1 judgements failed (a neutral value instead): timeout: no verdict in time",
+        "1 of the last 2 judgements failed (a mean instead): refusal: no verdict in time",
     ]

@@ -358,16 +358,33 @@ def test_a_group_that_failed_as_a_whole_gets_one_value(server, rewards):
     server.script = by_mark
     texts = ["FAIL", "FAIL", "a", "POOR"]
     assert rewards(prompts=["A", "A", "B", "B"], completions=texts) == [0.625, 0.625, 1.0, 0.25]
-    with pytest.warns(UserWarning, match="all 2 judgements of a batch failed, 2 with bad_request: "):
-        assert rewards(prompts=["A"] * 2, completions=["FAIL"] * 2) == [0.0, 0.0]
+
+
+def test_a_part_of_a_group_that_failed_as_a_whole_is_not_taken_for_bad(server, rewards):
+    """Another rank may have the rest of it, so that the value is compared with rewards that are not here."""
+    server.script = by_mark
+    assert rewards(prompts=["A"] * 2, completions=["FAIL"] * 2) == [0.5, 0.5]
+    rewards(prompts=["A", "B"], completions=["a", "POOR"])
+    assert rewards(prompts=["C"], completions=["FAIL"]) == [0.625]
+
+
+def test_a_judge_that_is_down_is_told_of_as_long_as_it_is(server, rewards, caplog):
+    server.script = [{"status": 401, "body_json": {"error": {"message": "Incorrect API key provided"}}}]
+    for _ in range(8):
+        rewards(prompts=["A"] * 2, completions=["a", "b"])
+    told = [record.getMessage() for record in caplog.records if record.name == "judge.integrations"]
+    assert [each.partition(" judgements")[0] for each in told] == [
+        *("2 of the last 2", "4 of the last 4", "8 of the last 8")
+    ]
+    assert "(the mean of the group instead): auth_error: " in told[0]
+    assert all("Incorrect API key provided" in each for each in told)
 
 
 def test_none_and_raise(server, rewards):
     server.script = by_mark
     pair = {"prompts": ["A"] * 2, "completions": ["a", "FAIL"]}
     assert rewards(**pair, on_abstain="none") == [1.0, None]
-    with pytest.warns(UserWarning, match="all 1 judgements"):
-        assert rewards(prompts=["A"], completions=["FAIL"], on_abstain="none") == [None]
+    assert rewards(prompts=["A"], completions=["FAIL"], on_abstain="none") == [None]
     log = Log()
     with pytest.raises(JudgeError, match="bad_request"):
         rewards(**pair, on_abstain="raise", log_extra=log.extra)
@@ -393,17 +410,10 @@ def test_what_is_no_run_or_has_no_verdict_in_time_is_a_failure_like_others(serve
     assert [error.partition(":")[0] for error in log["judge_error"]] == ["unusable_input"] * 2 + [""]
     assert all(log["judge_trajectory_id"])
     server.script = [{"accept_then_stall_s": 60}]
-    with pytest.warns(UserWarning, match="timeout"):
-        assert rewards(prompts=["A"], completions=["a"], within_s=0.2) == [0.0]
+    assert rewards(prompts=["A"], completions=["a"], within_s=0.2) == [0.5]
     one_by_one, log = {**QUIET, "judge": {"concurrency": 1}}, Log()
-    with pytest.warns(UserWarning, match="timeout"):
-        rewards(
-            prompts=["A"] * 3,
-            completions=["a", "b", "c"],
-            settings=one_by_one,
-            within_s=0.2,
-            log_extra=log.extra,
-        )
+    three = {"prompts": ["A"] * 3, "completions": ["a", "b", "c"]}
+    rewards(**three, settings=one_by_one, within_s=0.2, log_extra=log.extra)
     assert "no verdict within the 0.2 s that the trainer allows" in log["judge_error"][2]
 
 

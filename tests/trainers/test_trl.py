@@ -1,6 +1,6 @@
 """Steps of TRL's own trainers on the CPU: what becomes of the judge's rewards, and of failed judgements.
 
-Not covered: several ranks, vLLM, and AsyncGRPOTrainer (which needs it); its call is made here as it makes it.
+Not covered: vLLM, and AsyncGRPOTrainer (which needs it); its call is made here as it makes it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import copy
 import json
 import math
 import pickle
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -182,6 +184,42 @@ def test_beside_a_reward_that_is_the_same_for_all_a_failure_counts_for_nothing(s
         assert advantages == pytest.approx(grpo(filled(rewards)), abs=CLOSE)
 
 
+async def strict(*args: Any, **kwargs: Any) -> list[float | None]:
+    """A second judge, as the module's description has it."""
+    return await judge_reward(*args, rubric_version="static_v1", log_as="strict", **kwargs)
+
+
+def test_a_second_judge_has_columns_and_metrics_of_its_own(server, tmp_path):
+    trainer = stepped(tmp_path, [judge_reward, strict], PLAIN)
+    assert all(len(trainer._logs["rewards"][name]) == 2 * SIZE for name in ("judge_reward", "strict"))
+    by_id = {row["trajectory_id"]: row for row in rows(tmp_path / "log")}
+    for name, column, version in (("judge", "judge_reward", "adapt_v1"), ("strict", "strict", "static_v1")):
+        ids, given = trainer._logs["extra"][f"{name}_trajectory_id"], trainer._logs["rewards"][column]
+        assert {by_id[each]["rubric_version"] for each in ids} == {version}
+        for each, value in zip(ids, given, strict=True):
+            assert by_id[each]["reward"] in (None, pytest.approx(value))
+        assert 0 < trainer.state.log_history[0][f"{name}/abstain_frac"] < 1
+
+
+def test_on_ranks_that_hold_parts_of_groups_none_is_left_out_of_the_whole(server, tmp_path):
+    """Two processes, each with half of every group, in which one completion fails."""
+    server.script = Moody(lambda task, turn: turn % 4 == 0)
+    told = tmp_path / "told.json"
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    work = [*launch, "-m", "tests.trainers.ranks", str(tmp_path / "out"), str(told)]
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(work, cwd=root, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr[-2000:]
+    logged = {row["trajectory_id"]: row["reward"] for row in rows(tmp_path / "log")}
+    seen = json.loads(told.read_text())
+    assert len(logged) == len(seen) == 2 * SIZE
+    assert {None, *SCORES} == set(logged.values())
+    for each in seen:
+        assert logged[each["id"]] == (None if each["error"] else pytest.approx(each["reward"]))
+        assert not each["error"] or each["advantage"] == 0.0
+    assert any(each["advantage"] for each in seen)
+
+
 def test_none_is_left_out_as_the_only_reward_and_punishes_beside_another(server, tmp_path):
     abstaining = partial(judge_reward, on_abstain="none")
     for rewards, advantages in kept(stepped(tmp_path, abstaining, PLAIN)):
@@ -204,11 +242,11 @@ def test_a_group_that_failed_as_a_whole_moves_nothing(server, tmp_path):
     assert alive[1] == pytest.approx(grpo(filled(alive[0])), abs=CLOSE)
 
 
-def test_when_every_judgement_fails_the_policy_stays_as_it_is(server, tmp_path):
+def test_when_every_judgement_fails_the_policy_stays_as_it_is(server, tmp_path, caplog):
     server.script = Moody(lambda task, turn: True)
-    with pytest.warns(UserWarning, match="all 8 judgements of a batch failed, 8 with bad_request"):
-        trainer = stepped(tmp_path, judge_reward, CHAT)
+    trainer = stepped(tmp_path, judge_reward, CHAT)
     assert list(trainer._logs["advantages"]) == [0.0] * 2 * SIZE
+    assert "8 of the last 8 judgements failed (the mean of the group instead): bad_request" in caplog.text
     untouched = tiny.policy(trainer.processing_class).state_dict()
     now = trainer.model.state_dict()
     assert all(bool((now[name] == value).all()) for name, value in untouched.items())
