@@ -109,6 +109,8 @@ class Channel:
         call.deadline.stop()
         async with self._limits.slot(call.estimate):
             call.deadline.go_on()
+            if not call.attempts:
+                self._breaker.check()
             # Other calls may have been refused something while this one was in the queue.
             call.dialect = call.dialect.meet(self._known())
             while True:
@@ -124,6 +126,7 @@ class Channel:
                     call.dialect = lower
                     if not dialects.is_lasting(str(refused), fault):
                         call.passing.add(str(refused))
+        self._breaker.close()
         # Only now: a step down that did not help must not be remembered against the endpoint.
         learned = call.dialect._replace(**dict.fromkeys(call.passing, 0))
         self._learned.dialects[self._name] = self._learned.dialects[self._name].meet(learned)
@@ -137,7 +140,6 @@ class Channel:
         return known._replace(images=0) if self._endpoint.vision == "on" else known
 
     async def _exchange(self, call: _Call, sent: dict[str, Any]) -> Answer:
-        self._breaker.check()
         call.attempts += 1
         started = time.perf_counter()
         try:

@@ -14,6 +14,9 @@ from dataclasses import replace
 from judge.client.faults import Fault
 from judge.config import Endpoint
 
+PROBE_EVERY_S = 60.0
+"""How long an open breaker spares its endpoint before a call may try it again."""
+
 
 class TokenBucket:
     """`per_minute` units a minute, evenly: a second's worth may be spent at once, more is a debt.
@@ -82,23 +85,36 @@ class Limits:
 
 
 class Breaker:
-    """Remembers a fault no later call can escape: a dead account, or a key that is not accepted.
+    """Remembers a fault that the next calls would meet too: a dead account, or a key that is not accepted.
 
     Opened by quota_exhausted and by 401. A 403 may concern one model or one prompt and does not open it.
+    While it is open one call in PROBE_EVERY_S seconds is let through: accounts are topped up and gateways
+    recover, and a training that lasts for days must find out. Closed by the first call that succeeds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._fault: Fault | None = None
+        self._probe_at = 0.0
 
     def check(self) -> None:
         """Raise the fault that opened the breaker, if one did; no request is made then."""
-        if self._fault:
+        if self._fault is None:
+            return
+        now = self._clock()
+        if now < self._probe_at:
             raise replace(self._fault)
+        self._probe_at = now + PROBE_EVERY_S
 
     def note(self, fault: Fault) -> None:
-        if fault.kind == "quota_exhausted" or (fault.kind == "auth_error" and fault.status == 401):
-            message = f"no request made, because an earlier call failed for good: {fault.message}"
-            self._fault = self._fault or replace(fault, message=message, usage=None)
+        is_lasting = fault.kind == "quota_exhausted" or (fault.kind == "auth_error" and fault.status == 401)
+        if is_lasting and self._fault is None:
+            message = f"no request made so soon after an earlier call failed: {fault.message}"
+            self._fault = replace(fault, message=message, usage=None)
+            self._probe_at = self._clock() + PROBE_EVERY_S
+
+    def close(self) -> None:
+        self._fault = None
 
 
 def _bucket(per_minute: float | None) -> TokenBucket | None:

@@ -2,11 +2,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from typing import Any
 
 import pytest
 
 from judge.client import OpenAIClient
+from judge.client.channel import Channel, Learned
+from judge.client.limits import PROBE_EVERY_S, Breaker, Limits
+from judge.client.wire import Wire
+from judge.config import Endpoint
+from judge.errors import JudgeError
 from judge.schema import Reply
 from judge.testing import LoopbackServer, completion
 from tests.client.asking import PICTURE, ask, error, outcome, reply, request, settings
@@ -46,6 +52,30 @@ def test_an_open_breaker_spares_the_endpoint(response: dict[str, Any], kind: str
     assert (first.attempts, second.attempts, len(server.requests)) == (1, 0, 1)
     assert (first.kind, second.kind) == (kind, kind)
     assert "no request made" in second.message
+
+
+def test_a_breaker_closes_once_the_account_is_topped_up() -> None:
+    now = [0.0]
+    broke = {"status": 429, "body_json": {"error": {"code": "insufficient_quota", "message": "no credit"}}}
+
+    async def run(endpoint: Endpoint) -> list[str]:
+        learned = Learned(breakers=defaultdict(lambda: Breaker(lambda: now[0])))
+        wire = Wire(endpoint)
+        channel, found = Channel(endpoint, wire, Limits(endpoint), learned), []
+        for seconds in (0, 1, PROBE_EVERY_S, 1, PROBE_EVERY_S, 1):
+            now[0] += seconds
+            try:
+                found.append((await channel.ask(request(str(now)))).text and "reply")
+            except JudgeError as error:
+                found.append(f"{error.kind}, {error.attempts}")
+        await wire.close()
+        return found
+
+    with LoopbackServer([broke, broke, {"status": 503, "body_json": {}}, {}]) as server:
+        got = asyncio.run(run(settings(server.base_url).endpoint("trajectory")))
+    spared, asked = "quota_exhausted, 0", "quota_exhausted, 1"
+    # The last probe is tried again after the 503, although the breaker is still open then.
+    assert got == [asked, spared, asked, spared, "reply", "reply"]
 
 
 def test_a_403_concerns_one_call() -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from judge.client.faults import Fault
-from judge.client.limits import Breaker, Limits, TokenBucket
+from judge.client.limits import PROBE_EVERY_S, Breaker, Limits, TokenBucket
 from judge.config import Endpoint
 
 
@@ -85,7 +85,7 @@ def test_slots_are_bounded_and_free_again_after_a_failure() -> None:
     ],
 )
 def test_what_opens_the_breaker(kind: str, status: int, opens: bool) -> None:
-    breaker = Breaker()
+    breaker = Breaker(Clock())
     breaker.note(Fault(kind, "why", status=status))
     if not opens:
         breaker.check()
@@ -93,3 +93,23 @@ def test_what_opens_the_breaker(kind: str, status: int, opens: bool) -> None:
     with pytest.raises(Fault) as caught:
         breaker.check()
     assert (caught.value.kind, "why" in caught.value.message) == (kind, True)
+
+
+def test_an_open_breaker_lets_one_call_in_a_while_through() -> None:
+    clock = Clock()
+    breaker = Breaker(clock)
+    breaker.note(Fault("quota_exhausted", "no credit"))
+    clock.now += PROBE_EVERY_S
+    breaker.check()
+    assert "no credit" in _said(breaker)
+    breaker.note(Fault("auth_error", "another", status=401))
+    clock.now += PROBE_EVERY_S - 1
+    assert "no credit" in _said(breaker)
+    breaker.close()
+    breaker.check()
+
+
+def _said(breaker: Breaker) -> str:
+    with pytest.raises(Fault) as caught:
+        breaker.check()
+    return caught.value.message
