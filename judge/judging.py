@@ -12,6 +12,7 @@ import queue
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeVar
 
 from judge import loops, pictures
@@ -37,11 +38,26 @@ _BROKEN = -1
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One judgement to make: a run, the rubric version (None: the configured one), which repeat."""
+    """One judgement to make: a run, the rubric version (None: the configured one), which repeat.
+
+    `within_s` is the time that the caller allows, waiting in queues of our own included, in seconds by the
+    clock on the wall: after it the judgement has failed with kind timeout, and is logged as any other.
+
+    Raises ConfigError for a `within_s` that is no number above 0.
+    """
 
     run: Trajectory
     rubric_version: str | None = None
     repeat: int = 0
+    within_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.within_s is not None and not _is_time(self.within_s):
+            raise ConfigError(f"within_s is {self.within_s!r}; it is a number of seconds above 0")
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and float(value) > 0
 
 
 Judgeable = Trajectory | Mapping[str, Any] | Job
@@ -151,7 +167,7 @@ class Judge:
     async def _score(self, job: Job) -> Reward:
         workshop = self._opened()
         version = job.rubric_version or self.config.rubrics.version
-        judgement = await workshop.pipeline.judge(job.run, version, job.repeat)
+        judgement = await workshop.pipeline.judge(job.run, version, job.repeat, job.within_s)
         if workshop.log is not None:
             workshop.log.append(judgement)
         if self._observe is not None:

@@ -11,7 +11,6 @@ import os
 import threading
 import warnings
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any, Literal, get_args
 
 from judge.config import DEFAULT_VERSION, Config, Endpoint
@@ -30,8 +29,6 @@ _ENVIRONMENT = (
     "OPENAI_BASE_URL",
     "OPENAI_API_KEY",
 )
-_BEFORE = 0.95
-"""The share of a host's limit after which a judgement is given up."""
 
 _judges: dict[tuple[Any, ...], Judge] = {}
 _lock = threading.Lock()
@@ -84,34 +81,22 @@ async def areward_fn(
 def judge_for(
     rubric_version: str | None = None,
     overrides: Mapping[str, Any] | None = None,
-    *,
-    within_s: float | None = None,
 ) -> Judge:
     """The Judge of this process for these settings (`overrides`: see reward_fn), made on first use.
 
-    Without a `rubric_version` the configured one is used. `within_s`, the limit of a host of its own, caps
-    judge.deadline_s a little below it, whatever the settings say: the Judge is to give up first, because what
-    is broken off from outside leaves no line in the log. Raises ConfigError, as Judge does.
+    Without a `rubric_version` the configured one is used. Raises ConfigError, as Judge does.
     """
-    _check_settings(overrides, within_s)
+    _check_settings(overrides)
     key = (
         os.getpid(),
         rubric_version,
-        within_s,
         json.dumps(overrides or {}, sort_keys=True, default=str),
         *(os.environ.get(name) for name in _ENVIRONMENT),
     )
     with _lock:
         if key not in _judges:
-            config = Config.load(**_sections(overrides or {}, rubric_version))
-            _judges[key] = Judge(config if within_s is None else _hurried(config, within_s))
+            _judges[key] = Judge(Config.load(**_sections(overrides or {}, rubric_version)))
         return _judges[key]
-
-
-def _hurried(config: Config, within_s: float) -> Config:
-    sooner = min(config.judge.deadline_s, _BEFORE * float(within_s))
-    judge = config.judge.model_copy(update={"deadline_s": sooner})
-    return config.model_copy(update={"judge": judge})
 
 
 def _check(on_error: str) -> None:
@@ -119,19 +104,13 @@ def _check(on_error: str) -> None:
         raise ConfigError(f"on_error is {on_error!r}; it is one of {', '.join(get_args(OnError))}")
 
 
-def _check_settings(overrides: Any, within_s: Any) -> None:
+def _check_settings(overrides: Any) -> None:
     if overrides is not None and not isinstance(overrides, Mapping):
         kind = type(overrides).__name__
         raise ConfigError(f"settings are keys and their values, not a {kind}; JUDGE_CONFIG names a file")
     for key in overrides or {}:
         if not isinstance(key, str):
             raise ConfigError(f"settings: unknown key {key!r}")
-    if within_s is not None and not _is_time(within_s):
-        raise ConfigError(f"within_s is {within_s!r}; it is a number of seconds above 0")
-
-
-def _is_time(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and float(value) > 0
 
 
 def _sections(overrides: Mapping[str, Any], rubric_version: str | None) -> dict[str, Any]:

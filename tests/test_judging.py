@@ -15,6 +15,7 @@ import pytest
 from judge import Config, Judge, JudgeError, Trajectory
 from judge.config import EMBEDDED_MODEL
 from judge.errors import ConfigError, InputError
+from judge.judging import Job
 from judge.log import Judgement
 from judge.schema import Reply, Request
 from judge.testing import LoopbackServer, completion
@@ -242,6 +243,26 @@ def test_more_callers_than_slots_are_no_timeout() -> None:
             return [reward.value for reward in rewards]
 
         assert asyncio.run(all_at_once()) == [1.0] * 8
+
+
+def test_what_is_not_judged_in_the_time_allowed_has_failed_and_is_logged(tmp_path: Path) -> None:
+    """Also what never left our own queue: the log must hold the failures that the caller saw."""
+    with (
+        LoopbackServer([{"accept_then_stall_s": 3600}]) as server,
+        connected(server, judge={"concurrency": 1}, log={"path": tmp_path / "log"}) as judge,
+    ):
+        rewards = judge.score_many([Job(run, within_s=2.0) for run in runs(3)])
+    assert [(reward.value, reward.error_kind) for reward in rewards] == [(None, "timeout")] * 3
+    lines = {row["trajectory_id"]: row for row in rows(tmp_path / "log")}
+    assert [lines[f"r{i}"]["attempts"] for i in range(3)] == [1, 0, 0]
+    assert "no reply within 1.9 s" in lines["r0"]["error"]["message"]
+    assert lines["r2"]["error"]["message"] == "no verdict within the 2 s that were allowed"
+
+
+@pytest.mark.parametrize("within_s", [0, -1.0, float("nan"), "280", True, []])
+def test_a_limit_that_is_no_time_is_refused(within_s: Any) -> None:
+    with pytest.raises(ConfigError, match="it is a number of seconds above 0"):
+        Job(numbered(0), within_s=within_s)
 
 
 def test_a_forgotten_stream_does_no_harm() -> None:

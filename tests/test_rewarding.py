@@ -50,21 +50,6 @@ def test_both_forms_of_a_sample(server: LoopbackServer, sample: dict[str, Any]) 
     assert server.requests[0]["json"]["model"] == "from-env"
 
 
-@pytest.mark.parametrize(("within_s", "deadline_s"), [(None, 90.0), (20.0, 19.0), (300.0, 90.0)])
-def test_a_host_that_breaks_off_sooner_shortens_the_deadline(
-    server: LoopbackServer, within_s: float | None, deadline_s: float
-) -> None:
-    """The judge gives up first: what the host breaks off leaves no line in the log."""
-    judge = judge_for(overrides={**QUIET, "deadline_s": 90.0}, within_s=within_s)
-    assert judge.config.judge.deadline_s == deadline_s
-
-
-@pytest.mark.parametrize("within_s", [0, -1.0, float("nan"), "280", True, []])
-def test_a_limit_that_is_no_time_is_refused(server: LoopbackServer, within_s: Any) -> None:
-    with pytest.raises(ConfigError, match="it is a number of seconds above 0"):
-        judge_for(overrides=QUIET, within_s=within_s)
-
-
 @pytest.mark.parametrize(
     ("settings", "named"),
     [

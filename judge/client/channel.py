@@ -194,5 +194,5 @@ class Channel:
         )
 
     def _overdue(self, call: _Call) -> JudgeError:
-        message = f"{self._where}: no reply within judge.deadline_s = {call.deadline.seconds:g} s"
+        message = f"{self._where}: {call.deadline.missed}"
         return JudgeError("timeout", message, attempts=call.attempts, latency_ms=call.latency_ms)

@@ -12,7 +12,7 @@ from typing import Any
 
 from judge import loops
 from judge.errors import InputError
-from judge.judging import Judge
+from judge.judging import Job, Judge
 from judge.readers import trajectory_from
 from judge.schema import Reward
 
@@ -28,7 +28,8 @@ async def ajudged(
     """The rewards of `samples`, records of a format that judge.readers knows, in their order.
 
     Never raises for a sample: one that is no trajectory has a Reward of kind unusable_input, and one that has
-    none `within_s` seconds from now, by the clock on the wall, of kind timeout.
+    none `within_s` seconds from now, by the clock on the wall, of kind timeout. Raises ConfigError for a
+    `within_s` that is no time.
     """
     return list(await asyncio.gather(*(_one(judge, sample, format, within_s) for sample in samples)))
 
@@ -48,13 +49,4 @@ async def _one(judge: Judge, sample: Mapping[str, Any], format: str, within_s: f
         run = trajectory_from(sample, format)
     except InputError as error:
         return Reward(value=None, error_kind=error.kind, error=error.message)
-    try:
-        async with asyncio.timeout(within_s):
-            return await judge.ascore(run)
-    except TimeoutError:
-        return Reward(
-            value=None,
-            error_kind="timeout",
-            error=f"no verdict within the {within_s:g} s that the trainer allows",
-            trajectory_id=run.trajectory_id,
-        )
+    return await judge.ascore(Job(run, within_s=within_s))

@@ -67,7 +67,7 @@ def reward_func(
 
     Raises ConfigError and RubricError for settings that cannot be used: no number could stand for that.
     """
-    judge = judge_for(rubric_version, settings, within_s=within_s)
+    judge = judge_for(rubric_version, settings)
     samples = zip_longest(queries, prompts, labels or (), fillvalue="")
     records = [_record(query, prompt, label) for query, prompt, label in list(samples)[: len(queries)]]
     rewards = judged(judge, records, within_s=within_s)
@@ -83,7 +83,7 @@ def reward_func(
 
 def check(rubric_version: str | None = None, settings: Mapping[str, Any] | None = None) -> None:
     """Raises ConfigError or RubricError where reward_func would, at the time OpenRLHF loads the file."""
-    judge_for(rubric_version, settings, within_s=WITHIN_S)
+    judge_for(rubric_version, settings)
 
 
 def _record(query: str, prompt: str, label: Any) -> dict[str, Any]:

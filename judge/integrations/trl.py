@@ -137,7 +137,7 @@ def _judge(rubric_version: Any, settings: Any, within_s: Any, on_abstain: Any, l
             raise ConfigError(f"{name} is a list; is it a column? Rename that")
     if on_abstain not in get_args(OnAbstain):
         raise ConfigError(f"on_abstain is {on_abstain!r}; it is one of {', '.join(get_args(OnAbstain))}")
-    return judge_for(rubric_version, settings, within_s=within_s)
+    return judge_for(rubric_version, settings)
 
 
 def _chosen(on_abstain: OnAbstain, judge: Judge) -> OnAbstain:

@@ -73,7 +73,7 @@ async def compute_score(
     Raises ConfigError and RubricError for settings that cannot be used, whatever `on_abstain` says.
     """
     _check(on_abstain)
-    judge = judge_for(rubric_version, rows.plain(settings or {}), within_s=within_s)
+    judge = judge_for(rubric_version, rows.plain(settings or {}))
     record = _record(data_source, solution_str, rows.plain(extra_info or {}))
     (reward,) = await ajudged(judge, [record], within_s=within_s)
     if on_abstain == "raise" and judge.config.on_error == "zero":

@@ -38,6 +38,9 @@ __all__ = ["Answer", "Client", "Nobody", "Pipeline", "Prepared", "Preview", "Ver
 
 T = TypeVar("T")
 
+_OF_ALL = 0.95
+"""The share of the time allowed for a judgement after which its calls are given up."""
+
 
 @dataclass
 class _Notes:
@@ -67,15 +70,26 @@ class Pipeline:
             self._versions[name] = Version.load(self._config, name)
         return self._versions[name]
 
-    async def judge(self, run: Trajectory, version_name: str, repeat: int = 0) -> Judgement:
-        """Judge one run. A failure of any kind named in ERROR_KINDS is in the Judgement, not raised."""
-        version, notes = self.version(version_name), _Notes(Deadline(self._config.judge.deadline_s))
+    async def judge(
+        self, run: Trajectory, version_name: str, repeat: int = 0, within_s: float | None = None
+    ) -> Judgement:
+        """Judge one run. A failure of any kind named in ERROR_KINDS is in the Judgement, not raised.
+
+        `within_s` seconds from now, by the clock on the wall, the judgement has failed with kind timeout.
+        """
+        version, notes = self.version(version_name), _Notes(self._deadline(within_s))
+        limit = asyncio.timeout(within_s)
         try:
-            reward = await self._reward(run, version, notes, repeat)
+            async with limit:
+                reward = await self._reward(run, version, notes, repeat)
         except ConfigError:
             raise  # Not this run's fault, and no other run would fare better.
         except JudgeError as error:
             reward = failed(error)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            reward = failed(JudgeError("timeout", f"no verdict within the {within_s:g} s that were allowed"))
         return self._judgement(run, version, notes, reward, repeat)
 
     async def prepare(self, run: Trajectory, version_name: str) -> Answer[Prepared]:
@@ -117,6 +131,11 @@ class Pipeline:
             fine_dropped=notes.fine_dropped,
             suspicions=shown.suspicions,
         )
+
+    def _deadline(self, within_s: float | None) -> Deadline:
+        """The time for calls: a little less than all, since a call that ends by itself says what it took."""
+        seconds = self._config.judge.deadline_s
+        return Deadline(seconds if within_s is None else min(seconds, _OF_ALL * within_s))
 
     async def _reward(self, run: Trajectory, version: Version, notes: _Notes, repeat: int) -> Reward:
         if (reward := self._uncalled(run)) is not None:

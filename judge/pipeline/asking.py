@@ -132,8 +132,7 @@ class Asking:
             async with deadline.running():
                 return await self._client.call(question)
         except TimeoutError:
-            message = f"no reply within judge.deadline_s = {deadline.seconds:g} s"
-            raise JudgeError("timeout", message) from None
+            raise JudgeError("timeout", deadline.missed) from None
 
     def _store(self, request: Request, key: str, reply: Reply) -> None:
         if request.purpose in _SHARED:

@@ -39,6 +39,11 @@ class Deadline:
         """Whether what runs now is being cancelled because the seconds are spent."""
         return self._scope is not None and self._scope.expired()
 
+    @property
+    def missed(self) -> str:
+        """What to say of it once the seconds are spent."""
+        return f"no reply within {self.seconds:g} s (judge.deadline_s, or a shorter limit of the caller)"
+
     def stop(self) -> None:
         """Stop the clock."""
         self._left = self.left()
