@@ -162,10 +162,10 @@ def rejudge(
     plan = Plan(
         inputs, format_, {name: judge.version(name) for name in versions}, repeat, limit, shard, skip_bad
     )
-    if config.log.path is not None and config.log.path.exists():
-        plan.settled = settled_keys(
-            [config.log.path], on_bad=lambda message: click.echo(f"judge: {message}", err=True)
-        )
+    path = config.log.path
+    # A device or a pipe is written to and never read: it holds nothing, or has no end.
+    if path is not None and (path.is_file() or path.is_dir()):
+        plan.settled = settled_keys([path], on_bad=lambda message: click.echo(f"judge: {message}", err=True))
     total = None if "-" in inputs else sum(1 for _ in plan.jobs())
     if dry_run:
         count = "an unknown number of" if total is None else total

@@ -65,7 +65,8 @@ def reward_func(
     all prompts, else `neutral`; or 0.0, where on_error of the configuration is zero. `judge_abstained` in
     extra_logs tells how often, and should stay near 0; the logger judge.integrations warns of failures.
 
-    Raises ConfigError and RubricError for settings that cannot be used: no number could stand for that.
+    Raises ConfigError and RubricError for settings that cannot be used, OSError where the log cannot be
+    written: no number could stand for that.
     """
     judge = judge_for(rubric_version, settings)
     samples = zip_longest(queries, prompts, labels or (), fillvalue="")

@@ -30,18 +30,18 @@ class RewardLog:
         return Path(self._template.replace("{host}", socket.gethostname()).replace("{pid}", str(os.getpid())))
 
     def append(self, judgement: Judgement) -> None:
-        """Write one line. Raises OSError where the file cannot be written."""
+        """Write one line. Raises OSError that names the file where it cannot be written."""
         data = encode_line(line_of(judgement))
         with self._lock:
             if self._file is None or self._pid != os.getpid():
                 self._file, self._pid = _open_for_append(self.path), os.getpid()
             try:
                 _write_whole(self._file, data)
-            except OSError:
+            except OSError as error:
                 # What is left of this line must be closed before the next, as after a crash.
                 os.close(self._file)
                 self._file = None
-                raise
+                raise OSError(error.errno, error.strerror, str(self.path)) from None
 
     def close(self) -> None:
         """Close the file; a later append opens it again."""

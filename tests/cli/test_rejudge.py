@@ -363,6 +363,14 @@ def test_a_dry_run_counts_and_writes_nothing(
     assert not (tmp_path / "log.jsonl").exists()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this platform has no device that is always full")
+def test_a_full_disk_ends_the_run_and_names_the_log(
+    stored: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert embedded(stored(record()), log="/dev/full") == 2
+    assert "judge: /dev/full: No space left on device" in capsys.readouterr().err
+
+
 def test_tarl_brings_step_judging_along(tmp_path: Path, stored: Callable[..., str]) -> None:
     assert embedded(stored(record(outcome={"reward": 1.0})), "--scheme", "tarl") == 0
     (row,) = rows(tmp_path / "log.jsonl")
