@@ -40,8 +40,9 @@ _BROKEN = -1
 class Job:
     """One judgement to make: a run, the rubric version (None: the configured one), which repeat.
 
-    `within_s` is the time that the caller allows, waiting in queues of our own included, in seconds by the
-    clock on the wall: after it the judgement has failed with kind timeout, and is logged as any other.
+    `within_s` is the time that the caller allows, waiting for slots and rate limits of our own included, in
+    seconds by the clock on the wall since the job was begun (by score_many and score_iter when its turn has
+    come): after it the judgement has failed with kind timeout, and is logged as any other.
 
     Raises ConfigError for a `within_s` that is no number above 0.
     """

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from judge.config import DEFAULT_VERSION, Config, Endpoint
+from judge.config.sections import Section
 from judge.errors import ConfigError, InputError, JudgeError
 from judge.judging import Judge
 from judge.readers import trajectory_from
@@ -90,13 +91,20 @@ def judge_for(
     key = (
         os.getpid(),
         rubric_version,
-        json.dumps(overrides or {}, sort_keys=True, default=str),
+        _spelled(overrides or {}),
         *(os.environ.get(name) for name in _ENVIRONMENT),
     )
     with _lock:
         if key not in _judges:
             _judges[key] = Judge(Config.load(**_sections(overrides or {}, rubric_version)))
         return _judges[key]
+
+
+def _spelled(overrides: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(overrides, sort_keys=True, default=str)
+    except TypeError:  # Keys that JSON cannot hold or sort: whether they may be is for Config to say.
+        return repr(overrides)
 
 
 def _check(on_error: str) -> None:
@@ -123,6 +131,8 @@ def _sections(overrides: Mapping[str, Any], rubric_version: str | None) -> dict[
 
 def _under(section: Any, keys: Mapping[str, Any]) -> Any:
     """The section with `keys` over its own; what is no section stays, for Config to refuse by its name."""
+    if isinstance(section, Section):
+        section = section.model_dump(exclude_unset=True)
     return {**(section or {}), **keys} if isinstance(section, Mapping | None) else section
 
 

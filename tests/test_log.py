@@ -345,6 +345,20 @@ except OSError:
         assert [row["trajectory_id"] for row in read_log(path, on_bad=bad.append)] == ["t1", "t3"]
         assert len(bad) == 1
 
+    def test_a_file_that_can_no_longer_be_closed_either_is_named_and_opened_anew(self, tmp_path):
+        body = """
+append("t1")
+os.closerange(3, 100)
+try:
+    append("t2")
+except OSError as error:
+    assert error.filename == sys.argv[1], error
+    append("t3")
+"""
+        path = tmp_path / "log.jsonl"
+        finish(run_script(body, path))
+        assert [row["trajectory_id"] for row in read_log(path)] == ["t1", "t3"]
+
 
 @pytest.fixture
 def written(tmp_path):

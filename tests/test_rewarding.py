@@ -15,6 +15,7 @@ from urllib.request import urlopen
 import pytest
 
 from judge import JudgeError, areward_fn, reward_fn
+from judge.config import JudgeSection, RubricsSection
 from judge.errors import ConfigError
 from judge.rewarding import judge_for
 from judge.testing import LoopbackServer
@@ -59,6 +60,7 @@ def test_both_forms_of_a_sample(server: LoopbackServer, sample: dict[str, Any]) 
         ({"judge": "judge-x"}, "judge: must be an object"),
         ({"rubrics": "static_v1"}, "rubrics: must be an object"),
         ({"modle": "judge-x"}, "modle: unknown key"),
+        ({"judge": {1: 2, "model": "judge-x"}}, "judge"),
     ],
 )
 def test_settings_that_are_none_are_refused_by_name(
@@ -66,6 +68,12 @@ def test_settings_that_are_none_are_refused_by_name(
 ) -> None:
     with pytest.raises(ConfigError, match=named):
         judge_for(overrides=settings)
+
+
+def test_what_is_given_by_itself_goes_over_a_section_that_is_an_object(server: LoopbackServer) -> None:
+    sections = {"judge": JudgeSection(model="one", seed=7), "rubrics": RubricsSection(version="adapt_v1")}
+    config = judge_for("static_v1", {**sections, "model": "another"}).config
+    assert (config.judge.model, config.judge.seed, config.rubrics.version) == ("another", 7, "static_v1")
 
 
 def test_a_section_that_is_null_is_the_default(server: LoopbackServer) -> None:

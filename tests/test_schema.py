@@ -164,6 +164,10 @@ class TestTrajectory:
         assert first.task_id == other.task_id != run(instruction="Another").task_id
         assert first.trajectory_id.startswith("sha256:")
 
+    def test_keys_that_json_cannot_hold_make_an_id_too(self):
+        found = [run(steps=[{"extra": {1: "a", "b": value}}]).trajectory_id for value in "cdc"]
+        assert found[0] == found[2] != found[1]
+
     def test_steps_without_an_index_are_counted_from_0(self):
         stored = run(steps=[{"action": "a"}, {"action": "b", "index": None}, {"action": "c"}])
         assert [step.index for step in stored.steps] == [0, 1, 2]

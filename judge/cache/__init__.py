@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from judge.cache.disk import MOUNTS, DiskStore
 from judge.cache.flight import Flights
 from judge.config import Endpoint
-from judge.schema import Picture, Reply, Request, Usage
+from judge.schema import Deadline, Picture, Reply, Request, Usage
 
 __all__ = ["Memo", "ReplyCache", "request_key"]
 
@@ -111,13 +111,16 @@ class ReplyCache:
         if self._disk:
             self._disk.put(key, json.dumps(_stored(reply), separators=(",", ":")))
 
-    async def through(self, key: str, produce: Callable[[], Awaitable[T]]) -> T:
+    async def through(
+        self, key: str, produce: Callable[[], Awaitable[T]], deadline: Deadline | None = None
+    ) -> T:
         """What `produce` returns, run once however many ask for `key` meanwhile on this event loop.
 
-        A failure reaches all who wait, and is forgotten. A waiter that is cancelled leaves the others
+        `deadline` is the one that `produce` minds; it lasts as long as the most patient of them may wait. A
+        failure reaches all who wait, and is forgotten. A waiter that is cancelled leaves the others
         waiting; when the last one goes, the work is cancelled with it.
         """
-        return await self._flights.through(key, produce)
+        return await self._flights.through(key, produce, deadline)
 
     def close(self) -> None:
         """Close the database; later use opens it again."""

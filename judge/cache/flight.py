@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+from judge.schema import Deadline
+
 T = TypeVar("T")
 
 
@@ -15,12 +17,19 @@ class Flights:
     def __init__(self) -> None:
         self._flights: dict[tuple[asyncio.AbstractEventLoop, str], _Flight] = {}
 
-    async def through(self, key: str, produce: Callable[[], Awaitable[T]]) -> T:
-        """The result of `produce`, shared with all who ask for `key` until it is there."""
+    async def through(
+        self, key: str, produce: Callable[[], Awaitable[T]], deadline: Deadline | None = None
+    ) -> T:
+        """The result of `produce`, shared with all who ask for `key` until it is there.
+
+        `deadline` is the one that `produce` minds; it lasts as long as the most patient of them may wait.
+        """
         place = (asyncio.get_running_loop(), key)
         flight = self._flights.get(place)
         if flight is None:
-            flight = self._flights[place] = _Flight(asyncio.ensure_future(produce()))
+            flight = self._flights[place] = _Flight(asyncio.ensure_future(produce()), deadline)
+        elif flight.deadline is not None and deadline is not None:
+            flight.deadline.share(deadline)
         flight.waiting += 1
         try:
             # Shielded: this waiter may be cancelled while others still want the result.
@@ -39,8 +48,9 @@ class Flights:
 
 
 class _Flight:
-    def __init__(self, work: asyncio.Future[Any]) -> None:
+    def __init__(self, work: asyncio.Future[Any], deadline: Deadline | None) -> None:
         self.work = work
+        self.deadline = deadline
         self.waiting = 0
 
     async def abandon(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from judge.errors import InputError
+from judge.log import read_log
 from judge.readers import trajectory_from
 from judge.readers.records import read_records
 
@@ -31,7 +32,7 @@ def format_teller() -> Callable[[str, str], None]:
 
 
 def check_logs(paths: Sequence[Path]) -> None:
-    """Raises InputError for a file that is no reward log: compressed, runs to be judged, nothing to be read.
+    """Raises InputError for a file that is no reward log: compressed, runs to be judged, no rows in lines.
 
     The first record decides. A log may be all torn beside others that are not; an empty file is a log without
     rows, and a pipe can be read only once: both pass.
@@ -45,7 +46,8 @@ def _has_rows(path: Path) -> bool:
     first = next((record for _, record in read_records(path, on_bad=lambda _: None)), None)
     if first is not None and "rubric_version" not in first and _is_trajectory(first):
         raise InputError(f"{path}: holds runs, no judgements of them: judge rejudge writes a log of those")
-    return first is not None
+    # Parquet and JSON documents hold records too, but a log is lines.
+    return first is not None and any(True for _ in read_log(path, on_bad=lambda _: None))
 
 
 def _is_trajectory(record: Mapping[str, Any]) -> bool:

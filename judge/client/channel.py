@@ -110,6 +110,7 @@ class Channel:
         async with self._limits.slot(call.estimate):
             call.deadline.go_on()
             if not call.attempts:
+                # Only now: a call that was let through may retry, and step down, while the breaker is open.
                 self._breaker.check()
             # Other calls may have been refused something while this one was in the queue.
             call.dialect = call.dialect.meet(self._known())
@@ -195,4 +196,6 @@ class Channel:
 
     def _overdue(self, call: _Call) -> JudgeError:
         message = f"{self._where}: {call.deadline.missed}"
+        if not call.attempts:
+            message += " (it was not asked: the time went by in a queue of ours)"
         return JudgeError("timeout", message, attempts=call.attempts, latency_ms=call.latency_ms)

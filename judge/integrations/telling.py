@@ -1,8 +1,9 @@
 """What is said, while a training runs, of judgements that failed: rewards look like any others without it.
 
 Said are, per Judge of a process and as warnings of the logger judge.integrations, the first failure of each
-kind, and then whenever twice as many more have failed as were told of, or a thousand. A failure now and then
-is soon hardly heard of; a judge that is down is, for as long as it is.
+kind, and then whenever twice as many more have failed as were told of, or a thousand; after a thousand that
+did not fail it begins anew. A failure now and then is soon hardly heard of; a judge that is down is, for as
+long as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["tell", "why"]
 _log = logging.getLogger("judge.integrations")
 
 _MOST = 1024
-"""After so many failures at most, another one is told of."""
+"""After so many failures at most, another one is told of; after so many good judgements, the first."""
 
 
 class _Tally:
@@ -30,12 +31,15 @@ class _Tally:
 
     def __init__(self) -> None:
         self._judged = self._failed = 0
-        self._due = 1
+        self._due, self._good = 1, 0
         self._kinds: set[str | None] = set()
 
     def count(self, judged: int, kinds: Sequence[str | None]) -> tuple[int, int] | None:
         """How many failed, of how many, if that is to be said now."""
         self._judged, self._failed = self._judged + judged, self._failed + len(kinds)
+        if self._good >= _MOST:
+            self._due = 1
+        self._good = 0 if kinds else self._good + judged
         is_news = not self._kinds.issuperset(kinds)
         if not kinds or not (is_news or self._failed >= self._due):
             return None

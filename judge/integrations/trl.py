@@ -76,8 +76,9 @@ async def judge_reward(
       make of it. A group is the completions of one `group` column, or else of equal prompts (with equal
       `task_id` and `id`, if there are such columns). Where environments add observations that differ to one
       prompt, name its group in a column. Completions of a group without any reward get the mean of this
-      judge's latest rewards. A rank sees its own completions only: where ranks hold parts of groups, a failed
-      completion has the mean of a part, and so an advantage. Take none there. On the std: `abstaining`.
+      judge's latest rewards, 0.5 before its first. A rank sees its own completions only: where ranks hold
+      parts of groups, a failed completion has the mean of a part, and so an advantage. Take none there. On
+      the std: `abstaining`.
     - none: None. Safe in TRL 1.6 and newer, which leaves it out of mean and std, over all ranks, and there as
       the only reward function or with multi_objective_aggregation="normalize_then_sum"; in any other case it
       counts as 0.

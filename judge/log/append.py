@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 from judge.log.line import Judgement, encode_line, line_of
@@ -39,8 +40,9 @@ class RewardLog:
                 _write_whole(self._file, data)
             except OSError as error:
                 # What is left of this line must be closed before the next, as after a crash.
-                os.close(self._file)
-                self._file = None
+                broken, self._file = self._file, None
+                with suppress(OSError):  # A network file system may tell of its full disk once more.
+                    os.close(broken)
                 raise OSError(error.errno, error.strerror, str(self.path)) from None
 
     def close(self) -> None:

@@ -38,8 +38,8 @@ __all__ = ["Answer", "Client", "Nobody", "Pipeline", "Prepared", "Preview", "Ver
 
 T = TypeVar("T")
 
-_OF_ALL = 0.95
-"""The share of the time allowed for a judgement after which its calls are given up."""
+_FOR_CALLS = 0.95
+"""The share of a caller's limit that calls may take: one that ends by itself can say what it took."""
 
 
 @dataclass
@@ -133,9 +133,7 @@ class Pipeline:
         )
 
     def _deadline(self, within_s: float | None) -> Deadline:
-        """The time for calls: a little less than all, since a call that ends by itself says what it took."""
-        seconds = self._config.judge.deadline_s
-        return Deadline(seconds if within_s is None else min(seconds, _OF_ALL * within_s))
+        return Deadline(self._config.judge.deadline_s, None if within_s is None else _FOR_CALLS * within_s)
 
     async def _reward(self, run: Trajectory, version: Version, notes: _Notes, repeat: int) -> Reward:
         if (reward := self._uncalled(run)) is not None:

@@ -7,8 +7,9 @@ all the same.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Generic, Protocol, TypeVar
 
 from judge.cache import ReplyCache, request_key
@@ -66,28 +67,22 @@ class Asking:
         endpoint = self.endpoint(request.purpose)
         key = request_key(endpoint, request)
         shared = request.purpose in _SHARED
-        answer = _known(
-            self._cache.memo.get(key) if shared else self._cache.get(key), request, endpoint, read
-        )
-        mine = answer is not None
+        kept = self._cache.memo.get(key) if shared else self._cache.get(key)
+        if known := _known(kept, request, endpoint, read):
+            return _taken(known, known.calls, calls)
 
-        async def produce() -> Answer[T]:
-            nonlocal mine
-            mine = True
+        async def produce() -> tuple[Answer[T], Iterator[int]]:
             # All runs of a task ask at once: one of them looks on the disk.
             if shared and (stored := self._cache.get(key)):
                 self._cache.memo.put(key, stored)
-                if known := _known(stored, request, endpoint, read):
-                    return known
-            return await self._fresh(request, read, prompts, endpoint, key)
+                if found := _known(stored, request, endpoint, read):
+                    return found, count()
+            return await self._fresh(request, read, prompts, endpoint, key), count()
 
-        if answer is None:
-            answer = await self._cache.through(key, produce)
-        calls.extend(answer.calls if mine else [_told(call) for call in answer.calls[-1:]])
-        if answer.error is not None:
-            raise answer.error
-        assert answer.value is not None
-        return answer.value
+        answer, takers = await self._cache.through(key, produce, request.deadline)
+        # What it cost is for the first who takes it to tell: who asked may have been cut off by then.
+        is_first = next(takers) == 0
+        return _taken(answer, answer.calls if is_first else map(_told, answer.calls[-1:]), calls)
 
     async def _fresh(
         self, request: Request, read: Callable[[Reply], T], prompts: PromptSet, endpoint: Endpoint, key: str
@@ -150,6 +145,15 @@ def _known(
         return Answer(read(stored), calls=(_call(request, stored, endpoint),))
     except JudgeError:
         return None
+
+
+def _taken(answer: Answer[T], told: Iterable[Call], calls: list[Call]) -> T:
+    """The value of an answer, or its error raised; what is told of the calls it took joins `calls`."""
+    calls.extend(told)
+    if answer.error is not None:
+        raise answer.error
+    assert answer.value is not None
+    return answer.value
 
 
 def _call(request: Request, reply: Reply, endpoint: Endpoint, error: JudgeError | None = None) -> Call:

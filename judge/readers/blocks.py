@@ -51,6 +51,6 @@ def _message(stored: Mapping[str, Any], content: Sequence[Any], blocks: Sequence
     found = {**stored, "content": [_GONE if kind else part for kind, part in pairs]}
     if calls and not stored.get("tool_calls"):
         found["tool_calls"] = calls
-    if thoughts:
-        found.setdefault("thinking", "\n\n".join(map(as_text, thoughts)))
+    if thoughts and found.get("thinking") is None:
+        found["thinking"] = "\n\n".join(map(as_text, thoughts))
     return found

@@ -269,5 +269,8 @@ def _spelled(value: Any) -> Any:
 
 
 def _digest(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=_spelled)
+    try:
+        text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=_spelled)
+    except TypeError:  # Keys that JSON cannot hold, or not beside each other.
+        text = repr(value)
     return hashlib.sha256(clean_text(text).encode()).hexdigest()[:16]

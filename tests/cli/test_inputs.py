@@ -31,10 +31,11 @@ def test_the_native_format_is_no_news(capsys):
     [
         (gzip.compress(json.dumps(ROW).encode()), "is compressed (gzip)"),
         (json.dumps(RUN).encode(), "holds runs, no judgements of them: judge rejudge writes a log of those"),
+        (json.dumps([ROW]).encode(), "no line of it is a row of a reward log"),
         (b"not\na log\n", "no line of it is a row of a reward log"),
         (b'{"trajectory_id": "t0", "rub', "no line of it is a row of a reward log"),
     ],
-    ids=["compressed", "runs", "text", "torn"],
+    ids=["compressed", "runs", "list", "text", "torn"],
 )
 @pytest.mark.parametrize(
     "command",

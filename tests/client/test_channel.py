@@ -13,7 +13,7 @@ from judge.client.limits import PROBE_EVERY_S, Breaker, Limits
 from judge.client.wire import Wire
 from judge.config import Endpoint
 from judge.errors import JudgeError
-from judge.schema import Reply
+from judge.schema import Deadline, Reply
 from judge.testing import LoopbackServer, completion
 from tests.client.asking import PICTURE, ask, error, outcome, reply, request, settings
 
@@ -101,6 +101,36 @@ def test_queueing_for_a_slot_does_not_count_against_the_deadline() -> None:
 
     with LoopbackServer(delay_s=0.3) as server:
         assert all(isinstance(got, Reply) for got in asyncio.run(run(server)))
+
+
+def test_queueing_for_a_slot_counts_against_the_limit_of_a_caller() -> None:
+    async def run(server: LoopbackServer) -> JudgeError:
+        client = OpenAIClient(settings(server.base_url, concurrency=1, deadline_s=60))
+        first = asyncio.ensure_future(outcome(client, request("first")))
+        await _until(server, 1)
+        second = await outcome(client, request("second", deadline=Deadline(60, within_s=0.2)))
+        first.cancel()
+        await client.aclose()
+        assert isinstance(second, JudgeError)
+        return second
+
+    with LoopbackServer([{"accept_then_stall_s": 3600}]) as server:
+        got = asyncio.run(run(server))
+        assert (got.kind, got.attempts, len(server.requests)) == ("timeout", 0, 1)
+    assert "within 0.2 s, all that the limit of the caller leaves for calls (it was not asked" in got.message
+
+
+def test_a_call_cut_by_the_limit_of_a_caller_says_what_it_took() -> None:
+    async def run(server: LoopbackServer) -> Reply | JudgeError:
+        client = OpenAIClient(settings(server.base_url, deadline_s=60))
+        got = await outcome(client, request(deadline=Deadline(60, within_s=0.5)))
+        await client.aclose()
+        return got
+
+    with LoopbackServer([{"accept_then_stall_s": 3600}]) as server:
+        got = asyncio.run(run(server))
+    assert isinstance(got, JudgeError)
+    assert (got.kind, got.attempts, "not asked" in got.message) == ("timeout", 1, False)
 
 
 def test_no_more_requests_at_once_than_allowed() -> None:

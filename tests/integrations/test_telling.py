@@ -51,5 +51,12 @@ def test_rare_failures_are_hardly_heard_of(caplog):
     assert len(told) == 9
 
 
+def test_a_judge_that_goes_down_again_is_told_of_at_once(caplog):
+    down, up = [[LATE] * 64] * 32, [[GOOD] * 64] * 16
+    before = said(caplog, *down)
+    caplog.clear()
+    assert len(said(caplog, *down, *up, [LATE])) == len(before) + 1
+
+
 def test_what_a_judgement_failed_of():
     assert (why(GOOD), why(REFUSED)) == ("", "refusal: no")

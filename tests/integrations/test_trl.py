@@ -414,7 +414,7 @@ def test_what_is_no_run_or_has_no_verdict_in_time_is_a_failure_like_others(serve
     one_by_one, log = {**QUIET, "judge": {"concurrency": 1}}, Log()
     three = {"prompts": ["A"] * 3, "completions": ["a", "b", "c"]}
     rewards(**three, settings=one_by_one, within_s=0.2, log_extra=log.extra)
-    assert "no verdict within the 0.2 s that were allowed" in log["judge_error"][2]
+    assert all(told.startswith("timeout: ") for told in log["judge_error"])
 
 
 def test_settings_that_cannot_be_used_are_told_at_once(server, rewards, monkeypatch):

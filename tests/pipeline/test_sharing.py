@@ -72,6 +72,23 @@ def test_equal_runs_in_flight_share_one_call(tmp_path: Path) -> None:
     assert sum(row["attempts"] for row in rows(tmp_path / "log.jsonl")) == 1
 
 
+@pytest.mark.parametrize("fine", ["off", "on"])
+def test_who_is_cut_off_takes_nobody_along_and_leaves_the_bill(tmp_path: Path, fine: str) -> None:
+    """The first of three that wait for one call may not wait for it; what it cost stands in one line."""
+    sections: dict[str, Any] = {"rubrics": {"fine": fine}, "log": {"path": tmp_path / "log.jsonl"}}
+    price = {"price_per_million": {"prompt": 1.0, "completion": 1.0}}
+    with LoopbackServer(delay_s=1.5) as server, connected(server, judge=price, **sections) as judge:
+        twins = [trajectory(f"twin{i}") for i in range(3)]
+        rewards = judge.score_many([Job(twins[0], within_s=0.5), Job(twins[1]), Job(twins[2], within_s=600)])
+        assert [(each.value, each.error_kind) for each in rewards] == [
+            *[(None, "timeout"), (1.0, None), (1.0, None)]
+        ]
+        calls = [call for row in rows(tmp_path / "log.jsonl") for call in row["calls"]]
+        paid = [call for call in calls if not call["cached"]]
+        assert (sum(call["attempts"] for call in paid), len(calls)) == (server.served, 2 * server.served)
+        assert sum(reward.cost or 0 for reward in rewards) == pytest.approx(930e-6 * server.served)
+
+
 def test_a_failure_reaches_all_who_waited_and_is_forgotten(tmp_path: Path) -> None:
     with (
         LoopbackServer([{**FAILURE, "delay_s": 0.3}, {}]) as server,

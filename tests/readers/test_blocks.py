@@ -47,6 +47,11 @@ def placed(messages: Any) -> list[tuple[str, Any]]:
     return [(f"messages.{at}", message) for at, message in enumerate(messages)]
 
 
+def test_a_null_is_no_thought_of_the_messages_own():
+    [(_, message)] = unblocked("m", {**TALK[1], "thinking": None, "tool_calls": None})
+    assert (message["thinking"], len(message["tool_calls"])) == ("Two tools will do.", 2)
+
+
 def test_calls_thoughts_and_results_are_found_among_the_parts():
     found = read(placed(TALK))
     called, told = found.steps
