@@ -30,6 +30,7 @@ __all__ = [
     "flag_lines",
     "flagged",
     "judging_tokens",
+    "label_line",
     "named",
     "number",
     "truth",
@@ -173,6 +174,12 @@ def flag_lines(flags: Any) -> str:
     if not isinstance(flags, list):
         return as_text(flags) or ""
     return "\n".join([flag if type(flag) is str else as_text(flag) or "" for flag in flags])
+
+
+def label_line(steps: Any) -> str:
+    """The judge's labels of the steps of a row, between spaces; steps without one are passed over."""
+    labels = [each.get("label") for each in _objects(steps)]
+    return " ".join([str(int(label)) for label in labels if label in (-1, 0, 1)])
 
 
 def flagged(frame: pd.DataFrame, *flags: str) -> NDArray[np.bool_]:

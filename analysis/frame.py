@@ -22,11 +22,12 @@ from analysis.columns import (
     error_kind,
     flag_lines,
     judging_tokens,
+    label_line,
     named,
     number,
     truth,
 )
-from judge.log import LONG_FIELDS, read_log
+from judge.log import read_log
 
 __all__ = ["FINE", "FINE_COLUMNS", "NONE", "load_frame"]
 
@@ -46,6 +47,7 @@ _KEYS |= {"prompt_tokens": "calls", "omitted_steps": "omitted"}
 _DEFAULTS = {"rubric_version": NONE, "judge_model": NONE, "repeat": "0", "outcome_status": "ok"}
 _ALSO: dict[str, Callable[[], Column]] = {
     "flags": lambda: Labels("", flag_lines),
+    "steps": lambda: Labels("", label_line),
     "parts": Parts,
     "omitted_steps": lambda: Numbers(number, of="steps"),
     **dict.fromkeys(("frame_count", "attempts"), lambda: Numbers(number)),
@@ -75,7 +77,8 @@ def load_frame(
     column is null. An absent version or model is "(none)", an absent repeat "0", an absent outcome_status
     "ok".
 
-    Not labels in `also`: flags (one on each line of a categorical, "" for none), the floats omitted_steps
+    Not labels in `also`: flags (one on each line of a categorical, "" for none), steps (their labels by the
+    judge, between spaces, in a categorical, "" for none), the floats omitted_steps
     (omitted.steps), frame_count, attempts and cached (1.0 or 0.0), and parts, which becomes a float
     `parts.NAME` for each part of a reward.
 
@@ -90,8 +93,7 @@ def load_frame(
     """
     columns = _columns(by, also)
     keys = [_KEYS.get(name, name) for name in columns]
-    is_brief = not whole and by not in (FINE, *LONG_FIELDS)
-    rows = read_log(*paths, on_bad=on_bad, brief=is_brief)
+    rows = read_log(*paths, on_bad=on_bad, fields=None if whole else keys)
     cells = _cells(rows, keys)
     while batch := list(islice(cells, _BATCH)):
         for column, values in zip(columns.values(), zip(*batch, strict=True), strict=True):

@@ -33,6 +33,11 @@ error, a tool that writes, a tool that reads, a message."""
 LABEL_VALUES = {"-1": -1.0, "0": 0.0, "1": 1.0}
 """The judge's labels of a step as tiers, each with itself as starting value."""
 
+_FIELDS = (
+    *("trajectory_id", "task_id", "group", "rubric_version", "outcome", "outcome_status", "success"),
+    *("steps", "error"),
+)
+
 _MESSAGES = {"message", "respond", "answer", "send_msg_to_user"}
 # Writes have no end of names, reads have few: a tool that does not say that it reads is taken to write.
 _READS = {
@@ -67,7 +72,7 @@ def logged_rollouts(
     out. Raises FileNotFoundError; for `on_bad` see judge.log.read_log.
     """
     found: dict[str, dict[str, Rollout]] = {}
-    for row in read_log(*paths, on_bad=on_bad):
+    for row in read_log(*paths, on_bad=on_bad, fields=_FIELDS):
         rollout = _logged(row)
         of_version = found.setdefault(as_text(row.get("rubric_version")) or NONE, {})
         run = as_text(row.get("trajectory_id"))

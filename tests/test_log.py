@@ -21,7 +21,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.log import (
-    LONG_FIELDS,
     Judgement,
     RewardLog,
     encode_line,
@@ -407,14 +406,45 @@ class TestReading:
             list(read_log(tmp_path / "absent.jsonl"))
 
 
-class TestBrief:
+SHORT = set(line_of(judgement())) - {"evidence", "criteria", "rubric_hits", "steps", "calls"}
+
+
+class TestFields:
     def rows(self, path: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        return list(zip(read_log(path), read_log(path, brief=True), strict=True))
+        return list(zip(read_log(path), read_log(path, fields=SHORT), strict=True))
 
     def test_rows_of_our_own_writer_lack_the_long_fields_and_nothing_else(self, written):
         nested = judgement({"metadata": {"source": {"evidence": [], "flags": [], "calls": [1]}}})
         for full, brief in self.rows(written(judgement(), nested, judgement({"instruction": "\u2028 é"}))):
-            assert brief == {key: value for key, value in full.items() if key not in LONG_FIELDS}
+            assert brief == {key: value for key, value in full.items() if key in SHORT}
+
+    @pytest.mark.parametrize(
+        "fields", [(), ("reward",), ("timestamp", "group", "agent", "steps", "cost"), ("omitted", "flags")]
+    )
+    def test_rows_hold_the_fields_asked_for_and_no_more(self, written, fields):
+        path = written(judgement(), judgement({"instruction": "\u2028 é"}))
+        for full, row in zip(read_log(path), read_log(path, fields=fields), strict=True):
+            assert row == {name: full[name] for name in ("schema", *fields)}
+
+    @pytest.mark.parametrize("field", ["calls", "mine"])
+    def test_a_field_that_cannot_be_cut_around_is_read_with_all_others(self, written, field):
+        path = written(judgement(), encode_line({**line_of(judgement()), "mine": 1}))
+        assert list(read_log(path, fields=[field])) == list(read_log(path))
+
+    @pytest.mark.parametrize("field", ["source", "agent", "trajectory_id"])
+    def test_a_field_that_looks_like_the_line_around_it_is_not_cut(self, written, field):
+        inner = {"x": 1, "evidence": [], "criteria": [], "flags": [], "error": None, "calls": []}
+        path = written(judgement({"metadata": {"source": inner, "agent": [inner]}}))
+        ((full, brief),) = self.rows(path)
+        (row,) = read_log(path, fields=[field])
+        assert (brief[field], row[field]) == (full[field], full[field])
+
+    @pytest.mark.parametrize("fields", [("trajectory_id", "reward", "cost"), ("source", "steps")])
+    def test_a_line_glued_to_a_torn_one_is_unreadable_wherever_that_was_cut(self, written, fields):
+        line, bad = encode_line(line_of(judgement())), list[str]()
+        path = written(*(line[:length] + line for length in range(1, len(line) - 1)))
+        assert list(read_log(path, on_bad=bad.append, fields=fields)) == []
+        assert len(bad) == (len(line) - 2)
 
     def test_rows_it_does_not_know_are_whole(self, written):
         ours = line_of(judgement())
@@ -442,7 +472,7 @@ class TestBrief:
         line = encode_line(line_of(judgement()))
         for length in range(1, len(line) - 1):
             path, bad = written(line[:length] + b"\n", judgement()), list[str]()
-            assert len(list(read_log(path, on_bad=bad.append, brief=True))) == 1
+            assert len(list(read_log(path, on_bad=bad.append, fields=SHORT))) == 1
             assert len(bad) == 1
 
 

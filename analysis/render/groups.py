@@ -23,9 +23,13 @@ _SHOWN_ROLLOUTS = 8
 
 
 def show_groups(
-    console: Console, versions: pd.DataFrame, rollouts: pd.DataFrame, groups: pd.DataFrame
+    console: Console,
+    versions: pd.DataFrame,
+    rollouts: pd.DataFrame,
+    groups: pd.DataFrame,
+    labelled: int | None = None,
 ) -> None:
-    """Print what `summarise_groups` found, and the first groups."""
+    """Print what `summarise_groups` found, the first groups, and of how many the steps have advantages."""
     if versions.empty:
         console.print("No rows.")
         return
@@ -39,8 +43,7 @@ def show_groups(
         table(title, shown, keys, {"n": "n"}),
     ]
     print_tables(console, tables)
-    if STEP_METHODS[0] in rollouts:
-        labelled = rollouts.loc[rollouts[STEP_METHODS[0]].notna(), "number"].nunique()
+    if labelled is not None:
         where = f"{labelled} of {len(groups)} groups"
         console.print(f"Step advantages ({' and '.join(STEP_METHODS)}), in --json and --csv: {where}.")
 

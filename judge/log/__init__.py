@@ -6,10 +6,9 @@ over many rows are analysis/'s.
 
 from judge.log.append import RewardLog
 from judge.log.line import SCHEMA, Judgement, encode_line, line_of
-from judge.log.rows import LONG_FIELDS, SETTLED_ERRORS, is_settled, read_log, settled_keys
+from judge.log.rows import SETTLED_ERRORS, is_settled, read_log, settled_keys
 
 __all__ = [
-    "LONG_FIELDS",
     "SCHEMA",
     "SETTLED_ERRORS",
     "Judgement",

@@ -7,8 +7,7 @@ import pytest
 
 from analysis.frame import load_frame
 from analysis.groups import GROUP_COLUMNS, dead_groups, group_records, group_rollouts
-from analysis.rollouts import logged_rollouts
-from analysis.stepwise import step_advantages
+from analysis.stepwise import STEP_COLUMNS, labelled_rows, step_advantages
 from judge import cli
 from judge.advantage import gtpo, gvpo
 
@@ -23,8 +22,10 @@ def stepwise(write_log, row):
 
     def build(*rows, tiers=None):
         log = write_log([row(**{"trajectory_id": f"t{at}", **fields}) for at, fields in enumerate(rows)])
-        rollouts = group_rollouts(load_frame([log], also=GROUP_COLUMNS))
-        rollouts = step_advantages(rollouts, logged_rollouts([log]), tiers or {})
+        frame = load_frame([log], also=(*GROUP_COLUMNS, *STEP_COLUMNS))
+        found = group_rollouts(frame)
+        rollouts = step_advantages(found, frame, tiers or {})
+        assert list(rollouts["gvpo"].notna()) == list(labelled_rows(found, frame))
         return group_records(rollouts, dead_groups(rollouts))[0]
 
     return build
@@ -63,6 +64,23 @@ def test_a_failed_judgement_is_left_out_and_has_no_advantages(stepwise):
 def test_a_group_with_an_unlabelled_run_has_none(stepwise, odd):
     group = stepwise(*ROWS, {"reward": 1.0, **odd})
     assert group["gvpo"] == group["gtpo"] == [None] * 4
+
+
+def test_labels_and_outcome_are_those_of_the_judgement_that_counts(stepwise):
+    later = {"trajectory_id": "t0", "reward": 1.0, "outcome": 1.0, "steps": labelled(-1)}
+    assert stepwise(*ROWS[:2], later)["gvpo"] == gvpo([0.5, 1.0], [[1, 1, -1], [-1]], failed_from="judge")
+    unknown = {**later, "outcome": None, "success": None}
+    assert stepwise(*ROWS[:2], unknown)["gvpo"] == [None] * 2
+
+
+def test_a_run_without_a_name_has_its_own_labels(stepwise):
+    nameless = [{**fields, "trajectory_id": None} for fields in ROWS]
+    assert stepwise(*nameless)["gvpo"] == stepwise(*ROWS)["gvpo"]
+
+
+@pytest.mark.parametrize("steps", ["none", 3, {"0": 1}, [None, 1, {"label": [1]}, {}]])
+def test_steps_of_another_shape_have_no_labels(stepwise, steps):
+    assert stepwise(*ROWS, {"reward": 1.0, "steps": steps})["gtpo"] == [None] * 4
 
 
 def test_repeats_are_not_mixed_up(stepwise):

@@ -11,8 +11,7 @@ import pytest
 
 from analysis.frame import load_frame
 from analysis.groups import group_rollouts
-from analysis.rollouts import logged_rollouts
-from analysis.stepwise import step_advantages
+from analysis.stepwise import STEP_COLUMNS, step_advantages
 from analysis.tasks import TASK_COLUMNS, Run, attempts, misses, pass_at, pass_hat, run_of, task_figures
 from judge.advantage import dr_grpo, grpo
 from judge.schema import Trajectory
@@ -230,8 +229,8 @@ def test_a_failed_step_makes_a_task_alive_under_gvpo_alone(write_log, row):
         for run, its in labels.items()
     ]
     path = write_log(rows)
-    frame = load_frame([path], also=TASK_COLUMNS)
-    grouped = step_advantages(group_rollouts(frame), logged_rollouts([path]), {})
+    frame = load_frame([path], also=(*TASK_COLUMNS, *STEP_COLUMNS))
+    grouped = step_advantages(group_rollouts(frame), frame, {})
     t, u = task_figures(frame, grouped).to_dict("records")
     assert (t["alive_grpo"], t["alive_gvpo"], t["alive_gtpo"]) == (False, True, False)
     assert (u["alive_grpo"], u["alive_gvpo"], u["alive_gtpo"]) == (False, None, None)

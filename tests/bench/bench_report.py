@@ -10,6 +10,7 @@ in a process of its own, once it has been read to warm the file cache:
 
     report     judge report LOG --json
     tasks      judge report LOG --view tasks --json
+    groups     judge report LOG --view groups --json
     sqlite     judge report LOG --json --sqlite FILE
     plain      json.loads of each line, pd.DataFrame of all rows, groupby
     arrow      pyarrow.json with the columns of the report named, groupby; odd rows make it fail
@@ -68,6 +69,7 @@ print(groups.agg({"reward": "mean", "success": "mean", "fn": "sum", "fp": "sum",
 VARIANTS = {
     "report": (REPORT, ["{log}", "--json"]),
     "tasks": (REPORT, ["{log}", "--view", "tasks", "--json"]),
+    "groups": (REPORT, ["{log}", "--view", "groups", "--json"]),
     "sqlite": (REPORT, ["{log}", "--json", "--sqlite", "{folder}/log.db"]),
     "plain": (PLAIN, ["{log}"]),
     "arrow": (ARROW, ["{log}"]),

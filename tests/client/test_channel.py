@@ -94,8 +94,8 @@ def test_the_deadline_ends_a_call_and_all_its_retries() -> None:
 
 def test_queueing_for_a_slot_does_not_count_against_the_deadline() -> None:
     async def run(server: LoopbackServer) -> list[Any]:
-        client = OpenAIClient(settings(server.base_url, concurrency=1, deadline_s=2.0))
-        got = await asyncio.gather(*(outcome(client, request(str(i))) for i in range(8)))
+        client = OpenAIClient(settings(server.base_url, concurrency=1, deadline_s=4.0))
+        got = await asyncio.gather(*(outcome(client, request(str(i))) for i in range(15)))
         await client.aclose()
         return got
 

@@ -47,9 +47,11 @@ def _check(asked: Asked) -> None:
 def _chosen(asked: Asked) -> Choice:
     from analysis.choosing import choose, instructions_of
     from analysis.duplicates import SIMILARITY
+    from analysis.stepwise import STEP_COLUMNS, STEP_METHODS
     from analysis.tasks import LIMITS, TASK_COLUMNS, misses, task_figures
 
-    frame = _of_version(asked.frame(also=TASK_COLUMNS), asked.candidate)
+    columns = (*TASK_COLUMNS, *STEP_COLUMNS) if asked.alive in STEP_METHODS else TASK_COLUMNS
+    frame = _of_version(asked.frame(also=columns), asked.candidate)
     if unnamed := int(frame["task_id"].isna().sum()):
         click.echo(f"{unnamed} rows without a task_id left out.", err=True)
     runs, texts = stored_tasks(asked.inputs)
@@ -91,14 +93,13 @@ def _of_version(frame: DataFrame, version: str | None) -> DataFrame:
 def _rollouts(asked: Asked, frame: DataFrame) -> DataFrame:
     """The frame's rows in their groups; with the advantages of steps only where these are asked for."""
     from analysis.groups import group_rollouts
-    from analysis.rollouts import logged_rollouts
     from analysis.stepwise import STEP_METHODS, step_advantages
 
     rollouts = group_rollouts(frame)
     if asked.alive not in STEP_METHODS:
         return rollouts
     tiers = Config.load(asked.config_path).reward.tiers
-    return step_advantages(rollouts, logged_rollouts(asked.logs, on_bad=lambda _: None), tiers)
+    return step_advantages(rollouts, frame, tiers)
 
 
 def _write_ids(asked: Asked, kept: list[str]) -> None:
