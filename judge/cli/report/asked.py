@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "print_json"]
 
 _SHOWN_BAD_LINES = 5
+_ENCODER = json.JSONEncoder(allow_nan=False)
 
 
 @dataclass(frozen=True)
@@ -96,4 +97,12 @@ class Asked:
 
 
 def print_json(found: Mapping[str, Any]) -> None:
-    click.echo(json.dumps(found, indent=2, allow_nan=False))
+    """An object, each row of its tables on a line: they may be many, and to indent them takes long."""
+    parts = (f"  {json.dumps(name)}: {_laid_out(value)}" for name, value in found.items())
+    click.echo("{\n" + ",\n".join(parts) + "\n}")
+
+
+def _laid_out(value: Any) -> str:
+    if not isinstance(value, list) or not value:
+        return _ENCODER.encode(value)
+    return "[\n    " + ",\n    ".join(map(_ENCODER.encode, value)) + "\n  ]"
