@@ -77,10 +77,10 @@ def load_frame(
     column is null. An absent version or model is "(none)", an absent repeat "0", an absent outcome_status
     "ok".
 
-    Not labels in `also`: flags (one on each line of a categorical, "" for none), steps (their labels by the
-    judge, between spaces, in a categorical, "" for none), the floats omitted_steps
-    (omitted.steps), frame_count, attempts and cached (1.0 or 0.0), and parts, which becomes a float
-    `parts.NAME` for each part of a reward.
+    Not labels in `also`: flags (one on each line of a categorical, "" for none), steps (the judge's labels of
+    them, between spaces, in a categorical, "" for none), the floats omitted_steps (omitted.steps),
+    frame_count, attempts and cached (1.0 or 0.0), and parts, which becomes a float `parts.NAME` for each part
+    of a reward.
 
     `whole` adds the integers position, the row's among those that `read_log` finds, from 0: lines are then
     read to their end, so that both find the same rows, in twice the time.
